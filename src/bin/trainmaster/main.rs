@@ -1,0 +1,3 @@
+//! The `trainmaster` command.
+
+fn main() {}

@@ -1,0 +1,101 @@
+//! The table of codes. Each has a stable number, a name and a page that says what it means, why it is so, and what to
+//! write instead; a test holds that each page's example produces its code.
+//!
+//! | range | subject |
+//! |---|---|
+//! | TM00xx | files and YAML |
+//! | TM01xx | the form of a policy document |
+//! | TM02xx | expressions |
+//! | TM03xx | what a policy means: names, targets, writers |
+//! | TM04xx | warnings about policies |
+//! | TM05xx | objects: manifests, TrainJobs, runtimes |
+//! | TM06xx | planning a TrainJob |
+
+use std::fmt;
+
+/// A kind of message.
+#[derive(Clone, Copy)]
+pub struct Code {
+    /// `TM` and four digits; never reused.
+    pub id: &'static str,
+    /// The same in words, for search: `unknown-field`.
+    pub name: &'static str,
+    /// The page, in Markdown.
+    pub page: &'static str,
+}
+
+impl Code {
+    /// The code with this id, in any case.
+    pub fn find(id: &str) -> Option<Code> {
+        ALL.iter().copied().find(|code| code.id.eq_ignore_ascii_case(id))
+    }
+}
+
+impl PartialEq for Code {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Code {}
+
+impl PartialOrd for Code {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Code {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.id.cmp(other.id)
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+macro_rules! codes {
+    ($($constant:ident = $id:literal $name:literal;)*) => {
+        $(#[doc = concat!("`", $name, "`: see its page.")]
+        pub const $constant: Code = Code { id: $id, name: $name, page: include_str!(concat!("codes/", $id, ".md")) };)*
+
+        /// Every code, in order.
+        pub const ALL: &[Code] = &[$($constant),*];
+    };
+}
+
+codes! {
+    UNREADABLE = "TM0001" "unreadable";
+    YAML_SYNTAX = "TM0002" "yaml-syntax";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_in_order_and_unique() {
+        assert!(ALL.windows(2).all(|pair| pair[0].id < pair[1].id), "{ALL:?}");
+        let mut names: Vec<_> = ALL.iter().map(|code| code.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len());
+    }
+
+    #[test]
+    fn each_page_opens_with_its_code_and_name() {
+        for code in ALL {
+            let title = format!("# {}: {}\n", code.id, code.name.replace('-', " "));
+            assert!(code.page.starts_with(&title), "{}.md does not open with {title:?}", code.id);
+        }
+    }
+}

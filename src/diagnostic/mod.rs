@@ -1,0 +1,153 @@
+//! One type for every message to a user: what is wrong, where, and what would be right.
+//!
+//! A [`Diagnostic`] is a value. The parts of the library that find problems return all of them, in source order;
+//! [`render`] turns one into text with the source line underlined, or into JSON. What a code means at length stands
+//! on its page ([`codes`]). Errors that are not the user's (a broken connection) are no diagnostics: the edges have
+//! error enums for those.
+
+pub mod codes;
+mod nearest;
+pub mod render;
+mod source;
+
+pub use codes::Code;
+pub use nearest::nearest;
+pub use source::{Position, Source, Span};
+
+use std::fmt;
+
+/// How much a diagnostic matters: an error refuses the input, a warning does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The input is refused.
+    Error,
+    /// The input is accepted, and probably not what its author meant.
+    Warning,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        })
+    }
+}
+
+/// Where the problem is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a text that the user wrote: a policy, a manifest.
+    Source(Span),
+    /// In an object that has no text at hand, as in admission: `TrainJob ml/bert`, `spec.trainer.env[2].name`.
+    Field {
+        /// Kind and name of the object, as users write them.
+        object: String,
+        /// The field, in the notation of Kubernetes' own field errors; empty for the object as a whole.
+        path: String,
+    },
+    /// Nowhere in particular: a missing file, an empty directory.
+    Nowhere,
+}
+
+/// A second place that explains the first: "the other rule that writes this field".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The place.
+    pub span: Span,
+    /// What is there to see.
+    pub text: String,
+}
+
+/// One message to a user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What kind of problem it is; each code has a page.
+    pub code: Code,
+    /// Error or warning.
+    pub severity: Severity,
+    /// One sentence, lower case, no full stop, with the offending name in backticks.
+    pub message: String,
+    /// Where it is.
+    pub place: Place,
+    /// Further places in texts that belong to it.
+    pub labels: Vec<Label>,
+    /// What would be right: the nearest valid name, the type that was wanted.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at `place`.
+    pub fn error(code: Code, place: impl Into<Place>, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, code, place.into(), message.into())
+    }
+
+    /// A warning at `place`.
+    pub fn warning(code: Code, place: impl Into<Place>, message: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, code, place.into(), message.into())
+    }
+
+    fn new(severity: Severity, code: Code, place: Place, message: String) -> Self {
+        Diagnostic { code, severity, message, place, labels: Vec::new(), help: None }
+    }
+
+    /// The same with help.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The same with `help` if there is any.
+    #[must_use]
+    pub fn maybe_help(mut self, help: Option<String>) -> Self {
+        self.help = help.or(self.help);
+        self
+    }
+
+    /// The same with "did you mean …" if one of `names` is near to `wrong`.
+    #[must_use]
+    pub fn did_you_mean<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
+        match nearest(wrong, names) {
+            Some(name) => self.help(format!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
+
+    /// The same with a further place.
+    #[must_use]
+    pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.labels.push(Label { span, text: text.into() });
+        self
+    }
+
+    /// Whether it refuses the input.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// Whether any of `diagnostics` refuses the input.
+pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(Diagnostic::is_error)
+}
+
+/// Puts `diagnostics` in the order of the text: by file name, then by position, then by code, and drops repetitions.
+pub fn sort(diagnostics: &mut Vec<Diagnostic>) {
+    diagnostics.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
+    diagnostics.dedup();
+}
+
+fn sort_key(diagnostic: &Diagnostic) -> (&str, usize, Code, &str) {
+    let (file, start) = match &diagnostic.place {
+        Place::Source(span) => (span.source().name(), span.start()),
+        Place::Field { .. } | Place::Nowhere => ("", 0),
+    };
+    (file, start, diagnostic.code, &diagnostic.message)
+}
+
+impl From<Span> for Place {
+    fn from(span: Span) -> Self {
+        Place::Source(span)
+    }
+}
