@@ -163,7 +163,7 @@ mod tests {
     fn a_span_outside_the_text_is_moved_into_it() {
         let source = Source::new("a.yaml", "é");
         assert_eq!(source.span(1..40).range(), 0..2);
-        assert_eq!(source.span(std::ops::Range { start: 5, end: 1 }).range(), 2..2);
+        assert_eq!(source.span(Range { start: 5, end: 1 }).range(), 2..2);
     }
 
     #[test]
