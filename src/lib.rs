@@ -9,3 +9,4 @@
 //! The binary in `src/bin/trainmaster/` holds the edges. Modules in reading order:
 
 pub mod diagnostic;
+pub mod yaml;

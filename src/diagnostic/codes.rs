@@ -76,6 +76,9 @@ macro_rules! codes {
 codes! {
     UNREADABLE = "TM0001" "unreadable";
     YAML_SYNTAX = "TM0002" "yaml-syntax";
+    YAML_DUPLICATE_KEY = "TM0003" "duplicate-key";
+    YAML_VALUE = "TM0004" "yaml-value";
+    YAML_TOO_LARGE = "TM0005" "yaml-too-large";
 }
 
 #[cfg(test)]
