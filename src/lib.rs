@@ -9,4 +9,5 @@
 //! The binary in `src/bin/trainmaster/` holds the edges. Modules in reading order:
 
 pub mod diagnostic;
+pub mod policy;
 pub mod yaml;

@@ -79,6 +79,13 @@ codes! {
     YAML_DUPLICATE_KEY = "TM0003" "duplicate-key";
     YAML_VALUE = "TM0004" "yaml-value";
     YAML_TOO_LARGE = "TM0005" "yaml-too-large";
+    NOT_A_POLICY = "TM0101" "not-a-policy";
+    MISSING_FIELD = "TM0102" "missing-field";
+    UNKNOWN_FIELD = "TM0103" "unknown-field";
+    WRONG_TYPE = "TM0104" "wrong-type";
+    UNKNOWN_WORD = "TM0105" "unknown-word";
+    BAD_NAME = "TM0106" "bad-name";
+    EXCLUSIVE_FIELDS = "TM0107" "exclusive-fields";
 }
 
 #[cfg(test)]

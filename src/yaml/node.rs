@@ -53,6 +53,27 @@ impl Node {
         }
     }
 
+    /// Whether it is null.
+    pub fn is_null(&self) -> bool {
+        matches!(self.kind, Kind::Null)
+    }
+
+    /// The truth value, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.kind {
+            Kind::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is a whole one that fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        match &self.kind {
+            Kind::Number(number) => number.as_i64(),
+            _ => None,
+        }
+    }
+
     /// The entries, if it is a map.
     pub fn as_map(&self) -> Option<&[Entry]> {
         match &self.kind {
