@@ -1,17 +1,14 @@
 //! Tests on a real control plane: `cargo test --test cluster`.
+//!
+//! One control plane serves all tests of a run that need no other ([`support::control_plane`]); each works in a
+//! namespace of its own. `../testbed/README.md` says what it consists of and how to look inside.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on says why and ends")]
 
 #[path = "../testbed/mod.rs"]
 mod testbed;
 
-use testbed::{ControlPlane, Options};
+mod support;
 
-#[test]
-fn starts() {
-    let t = std::time::Instant::now();
-    let cp = ControlPlane::start(&Options::default()).unwrap();
-    std::io::Write::write_all(&mut std::io::stderr(), format!("{:?} {:?}\n", cp, t.elapsed()).as_bytes())
-        .unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(
-        std::env::var("SLEEP").map_or(0, |s| s.parse().unwrap()),
-    ));
-}
+mod control_plane;
+mod pods;

@@ -1,6 +1,7 @@
 //! YAML files onto the API server.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ const ESTABLISHED_LIMIT: Duration = Duration::from_secs(30);
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("cannot read {}", path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    Read { path: PathBuf, source: io::Error },
     #[error("{} is not YAML", path.display())]
     Yaml { path: PathBuf, source: Box<serde_saphyr::Error> },
     #[error("an object without apiVersion, kind or metadata.name: {0}")]
@@ -36,6 +37,27 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Value>, Error> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(&text)
         .map_err(|source| Error::Yaml { path: path.to_owned(), source: Box::new(source) })?;
     Ok(documents.into_iter().filter(|document| !document.is_null()).collect())
+}
+
+/// The documents of all `paths`: files, and in folders those that end in .yaml, in the order of their names.
+pub(crate) fn read_all(paths: &[PathBuf]) -> Result<Vec<Value>, Error> {
+    let mut documents = Vec::new();
+    for path in paths {
+        for file in files(path).map_err(|source| Error::Read { path: path.clone(), source })? {
+            documents.extend(read(&file)?);
+        }
+    }
+    Ok(documents)
+}
+
+fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
+    files.sort();
+    Ok(files)
 }
 
 /// Applies objects in their order, server-side; a namespaced one that names no namespace goes to `default`. Then waits

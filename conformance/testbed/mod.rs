@@ -61,6 +61,8 @@ pub(crate) struct Options {
     /// Names of the users whose requests are logged, for [`ControlPlane::audit`].
     pub(crate) audited: Vec<String>,
     pub(crate) crds: Vec<Crd>,
+    /// YAML files, or folders of them, that are applied before any controller starts: CRDs of our own, for example.
+    pub(crate) manifests: Vec<PathBuf>,
     /// kube-controller-manager: Jobs make pods, owners' deletion is followed, namespaces get service accounts.
     pub(crate) controller_manager: bool,
     /// kube-scheduler.
@@ -91,6 +93,7 @@ impl Options {
             users: vec![User::master(CONTROLLER)],
             audited: vec![CONTROLLER.to_owned()],
             crds: Vec::new(),
+            manifests: Vec::new(),
             controller_manager: false,
             scheduler: false,
             jobset: false,
@@ -202,10 +205,12 @@ impl ControlPlane {
         let mut control_plane = Self::prepare(options)?;
         control_plane.start_api_server(options).await?;
         let client = control_plane.client(ADMIN).await?;
-        control_plane.start_controllers(options)?;
         for crd in &options.crds {
             control_plane.apply_crd(&client, *crd).await?;
         }
+        manifests::apply(&client, &manifests::read_all(&options.manifests)?).await?;
+        // After the CRDs: the garbage collector looks for new kinds of owners only every 30 seconds.
+        control_plane.start_controllers(options)?;
         if options.jobset {
             control_plane.start_jobset(&client).await?;
         }
