@@ -1,19 +1,13 @@
-//! The programs and manifests a control plane needs, and where each comes from.
+//! The table of what is built: one line a Go module of ours, a folder beside this file with go.mod and go.sum.
 //!
-//! [`BUILDS`] is the table: one line a Go module of ours (a folder beside this file with go.mod and go.sum), the
-//! programs built in it, the manifests taken from the modules it pins. [`Assets::ensure`] makes sure of some of them,
-//! [`Assets::path`] says where one is: in `KUBEBUILDER_ASSETS` if it is there, else in the cache
-//! (`TRAINMASTER_CACHE`, or `trainmaster` in `XDG_CACHE_HOME` or `~/.cache`), built when missing.
-//!
-//! A cache folder is named after the version and a hash of all that decides what is built, so another version or flag
-//! gets another folder and nothing is ever stale. A file appears in it under its name only when it is whole.
+//! To add a program: such a folder, a line in [`BUILDS`]. `assets.rs` makes what the table says.
 
 use std::fmt::Write as _;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::go::{self, Go};
+use super::go;
 
 /// One Go module of ours.
 pub(crate) struct Build {
@@ -110,84 +104,26 @@ pub(crate) const BUILDS: &[Build] = &[
 pub(crate) enum Error {
     #[error("no build makes {0}")]
     Unknown(String),
-    #[error("no place for the cache: set TRAINMASTER_CACHE or HOME")]
-    NoCache,
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("cannot write {}", path.display())]
-    Write { path: PathBuf, source: io::Error },
     #[error("{} requires no version of {module}", path.display())]
     NoVersion { path: PathBuf, module: &'static str },
-    #[error("cannot build {name}")]
-    Go { name: &'static str, source: go::Error },
-}
-
-/// Where programs and manifests are found.
-pub(crate) struct Assets {
-    /// `KUBEBUILDER_ASSETS`, the convention of envtest: a folder with some of the programs.
-    given: Option<PathBuf>,
-    cache: PathBuf,
-}
-
-impl Assets {
-    pub(crate) fn from_environment() -> Result<Self, Error> {
-        let folder = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let cache = folder("TRAINMASTER_CACHE")
-            .or_else(|| folder("XDG_CACHE_HOME").map(|path| path.join("trainmaster")))
-            .or_else(|| folder("HOME").map(|path| path.join(".cache/trainmaster")))
-            .ok_or(Error::NoCache)?;
-        Ok(Self { given: folder("KUBEBUILDER_ASSETS"), cache })
-    }
-
-    pub(crate) fn cache(&self) -> &Path {
-        &self.cache
-    }
-
-    /// Where the program or manifest `name` is or will be once [`Assets::ensure`] has seen to it.
-    pub(crate) fn path(&self, name: &str) -> Result<PathBuf, Error> {
-        let (build, _) = find(name)?;
-        if let Some(path) = self.given.as_ref().map(|folder| folder.join(name)).filter(|path| path.is_file())
-        {
-            return Ok(path);
-        }
-        Ok(self.cache.join(build.pin()?.folder).join(name))
-    }
-
-    /// Builds or copies each of `names` that is missing. Two processes that need the same one build it once.
-    pub(crate) fn ensure(&self, names: &[&str]) -> Result<(), Error> {
-        let mut missing = Vec::new();
-        for name in names {
-            let path = self.path(name)?;
-            if !path.is_file() {
-                missing.push((find(name)?, path));
-            }
-        }
-        let programs: Vec<u64> = missing.iter().filter_map(|((_, asset), _)| asset.seconds()).collect();
-        if !programs.is_empty() {
-            go::announce(programs.len(), programs.iter().sum(), &self.cache);
-        }
-        let mut number = 0;
-        for ((build, asset), path) in missing {
-            number += usize::from(asset.seconds().is_some());
-            build.make(asset, &path, (number, programs.len()))?;
-        }
-        Ok(())
-    }
 }
 
 /// What a build's go.mod and go.sum say.
-struct Pin {
-    version: String,
+pub(crate) struct Pin {
+    pub(crate) version: String,
     /// The name of its cache folder.
-    folder: String,
+    pub(crate) folder: String,
 }
 
 impl Build {
-    fn source(&self) -> PathBuf {
+    /// Its folder.
+    pub(crate) fn source(&self) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/testbed").join(self.folder)
     }
 
-    fn pin(&self) -> Result<Pin, Error> {
+    pub(crate) fn pin(&self) -> Result<Pin, Error> {
         let read = |name| {
             let path = self.source().join(name);
             fs::read_to_string(&path).map_err(|source| Error::Read { path, source })
@@ -200,48 +136,17 @@ impl Build {
         let hash = hash([go_mod.as_str(), &go_sum, &flags].into_iter().chain(platform));
         Ok(Pin { version: version.to_owned(), folder: format!("{}-{version}-{hash}", self.folder) })
     }
-
-    /// Makes one asset under the lock of its folder, first under another name, so that a build that is killed leaves
-    /// nothing that looks finished.
-    fn make(&self, asset: &Asset, path: &Path, number: (usize, usize)) -> Result<(), Error> {
-        let write = |path: &Path| {
-            let path = path.to_owned();
-            |source| Error::Write { path, source }
-        };
-        let folder = path.parent().unwrap_or(path);
-        fs::create_dir_all(folder).map_err(write(folder))?;
-        let lock = folder.join(".lock");
-        let lock = File::create(&lock).and_then(|file| acquire(file, asset.name())).map_err(write(&lock))?;
-        if path.is_file() {
-            return Ok(());
-        }
-        remove_unfinished(folder);
-        let unfinished = folder.join(format!("{UNFINISHED}{}-{}", asset.name(), std::process::id()));
-        let pin = self.pin()?;
-        let source = self.source();
-        let go = Go { module: &source, flags: &go::build_flags(self.version_package, &pin.version) };
-        let made = match asset {
-            Asset::Program { name, package, seconds } => {
-                let title = format!("[{}/{}] {name} {}", number.0, number.1, pin.version);
-                go.build(package, &unfinished, &title, *seconds)
-            }
-            Asset::Manifest { module, path, .. } => go.copy(module, path, &unfinished),
-        };
-        made.map_err(|source| Error::Go { name: asset.name(), source })?;
-        fs::rename(&unfinished, path).map_err(write(path))?;
-        drop(lock);
-        Ok(())
-    }
 }
 
 impl Asset {
-    fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Program { name, .. } | Self::Manifest { name, .. } => name,
         }
     }
 
-    fn seconds(&self) -> Option<u64> {
+    /// How long building it takes; `None` for what is copied.
+    pub(crate) fn seconds(&self) -> Option<u64> {
         match self {
             Self::Program { seconds, .. } => Some(*seconds),
             Self::Manifest { .. } => None,
@@ -254,9 +159,10 @@ pub(crate) fn all() -> Vec<&'static str> {
     BUILDS.iter().flat_map(|build| build.assets).map(Asset::name).collect()
 }
 
-fn find(name: &str) -> Result<(&'static Build, &'static Asset), Error> {
-    let assets = BUILDS.iter().flat_map(|build| build.assets.iter().map(move |asset| (build, asset)));
-    assets.into_iter().find(|(_, asset)| asset.name() == name).ok_or_else(|| Error::Unknown(name.to_owned()))
+/// The asset called `name`, and the build that makes it.
+pub(crate) fn find(name: &str) -> Result<(&'static Build, &'static Asset), Error> {
+    let mut assets = BUILDS.iter().flat_map(|build| build.assets.iter().map(move |asset| (build, asset)));
+    assets.find(|(_, asset)| asset.name() == name).ok_or_else(|| Error::Unknown(name.to_owned()))
 }
 
 /// The version that a go.mod's `require` gives `module`; `None` if it names no such module or a replacement only.
@@ -280,27 +186,35 @@ fn hash<'a>(parts: impl Iterator<Item = &'a str>) -> String {
     })
 }
 
-/// Starts the names of files that are not whole yet.
-const UNFINISHED: &str = ".unfinished-";
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Removes what killed builds left. The caller holds the folder's lock.
-fn remove_unfinished(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-            _ = fs::remove_file(entry.path());
-        }
+    #[test]
+    fn a_version_is_what_is_required_not_what_is_replaced() {
+        let go_mod = "require a.io/one v1.2.3\nrequire (\n\ta.io/two v0.1.0 // indirect\n)\nreplace a.io/three => a.io/three v9\n";
+        let version = |module| required_version(go_mod, module);
+        assert_eq!((version("a.io/one"), version("a.io/two")), (Some("v1.2.3"), Some("v0.1.0")));
+        assert_eq!((version("a.io/three"), version("a.io")), (None, None));
     }
-}
 
-/// Takes the lock, saying so if another process has it. It is released when the file is dropped or the process ends.
-fn acquire(file: File, name: &str) -> io::Result<File> {
-    match file.try_lock() {
-        Ok(()) => return Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            go::say(&format!("waiting for another process that builds {name} …"))
+    #[test]
+    fn every_build_has_a_version_and_every_asset_a_name_of_its_own() {
+        for build in BUILDS {
+            let pin = build.pin().unwrap_or_else(|error| panic!("{}: {error}", build.folder));
+            assert!(pin.folder.starts_with(&format!("{}-v", build.folder)), "{}", pin.folder);
         }
-        Err(TryLockError::Error(error)) => return Err(error),
+        let mut names = all();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all().len());
     }
-    file.lock()?;
-    Ok(file)
+
+    #[test]
+    fn another_flag_or_checksum_is_another_hash() {
+        let of = |parts: [&str; 2]| hash(parts.into_iter());
+        assert_ne!(of(["go.mod", "-s"]), of(["go.mod", "-w"]));
+        assert_ne!(of(["ab", "c"]), of(["a", "bc"]));
+        assert_eq!(of(["ab", "c"]).len(), 12);
+    }
 }

@@ -1,5 +1,9 @@
 //! The certificate authority of one control plane, made anew for each: who trusts it can be answered by nobody else.
 
+use std::fs;
+use std::io;
+use std::path::Path;
+
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     KeyUsagePurpose,
@@ -7,12 +11,27 @@ use rcgen::{
 
 pub(crate) use rcgen::Error;
 
+use super::users::write_private;
+
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate and its private key, both PEM.
 pub(crate) struct Pair {
-    pub(crate) certificate: String,
-    pub(crate) key: String,
+    certificate: String,
+    key: String,
+}
+
+/// The files' names, as controller-runtime has them.
+pub(crate) const CERTIFICATE: &str = "tls.crt";
+pub(crate) const KEY: &str = "tls.key";
+
+impl Pair {
+    /// Writes both into `folder`, which is made if it is missing.
+    pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        write_private(&folder.join(CERTIFICATE), &self.certificate)?;
+        write_private(&folder.join(KEY), &self.key)
+    }
 }
 
 impl Authority {

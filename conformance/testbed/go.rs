@@ -38,14 +38,14 @@ pub(crate) struct Go<'a> {
 
 /// The flags that decide what a program contains: no paths of this machine, no symbols, the version stamped.
 pub(crate) fn build_flags(version_package: Option<&str>, version: &str) -> Vec<String> {
-    let mut link = "-s -w".to_owned();
+    let mut link = vec!["-s".to_owned(), "-w".to_owned()];
     if let Some(package) = version_package {
         let mut numbers = version.trim_start_matches('v').split('.');
         let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
-        for (name, value) in [("gitVersion", version), ("gitMajor", major), ("gitMinor", minor)] {
-            link += &format!(" -X {package}.{name}={value}");
-        }
+        let values = [("gitVersion", version), ("gitMajor", major), ("gitMinor", minor)];
+        link.extend(values.map(|(name, value)| format!("-X {package}.{name}={value}")));
     }
+    let link = link.join(" ");
     vec![
         "-trimpath".to_owned(),
         "-buildvcs=false".to_owned(),

@@ -5,12 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{GroupVersionKind, TypeMeta};
 use kube::discovery::{Scope, pinned_kind};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// How long the API server may take to serve a CRD.
 const ESTABLISHED_LIMIT: Duration = Duration::from_secs(30);
@@ -58,6 +60,17 @@ fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
     files.sort();
     Ok(files)
+}
+
+/// Points webhook configurations that were made for a Service in the cluster at `port` of this machine, where a server
+/// answers whose certificate `authority` (PEM) vouches for.
+pub(crate) fn point_webhooks(configurations: &mut [Value], port: u16, authority: &str) {
+    let bundle = STANDARD.encode(authority);
+    for webhook in configurations.iter_mut().filter_map(|item| item["webhooks"].as_array_mut()).flatten() {
+        let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap_or_default();
+        let url = format!("https://127.0.0.1:{port}{path}");
+        webhook["clientConfig"] = json!({ "url": url, "caBundle": bundle });
+    }
 }
 
 /// Applies objects in their order, server-side; a namespaced one that names no namespace goes to `default`. Then waits

@@ -1,8 +1,8 @@
 //! A real control plane on this machine, for tests and the demo: etcd, kube-apiserver, kube-controller-manager,
-//! kube-scheduler, the JobSet controller, and KWOK for the kubelets. No containers, no root.
+//! kube-scheduler, the `JobSet` controller, and KWOK for the kubelets. No containers, no root.
 //!
 //! ```no_run
-//! let control_plane = ControlPlane::start(Options::default())?;
+//! let control_plane = ControlPlane::start(&Options::default())?;
 //! let client = control_plane.client(ADMIN).await?;
 //! ```
 //!
@@ -15,6 +15,10 @@
     reason = "files, the environment and the clock are what this module is about"
 )]
 
+mod options;
+mod start;
+
+pub(crate) mod assets;
 pub(crate) mod audit;
 pub(crate) mod builds;
 mod certificates;
@@ -26,121 +30,26 @@ pub(crate) mod users;
 
 use std::fmt;
 use std::io;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-use std::time::{Duration, Instant};
 
-use k8s_openapi::api::core::v1::{Namespace, Node, ServiceAccount};
-use kube::api::{Api, DynamicObject, PostParams};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{Api, ObjectMeta, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, Config};
-use serde_json::json;
 
+use assets::Assets;
 use audit::AuditLog;
-use builds::Assets;
-use certificates::{Authority, Pair};
+use certificates::Authority;
+pub(crate) use options::{CONTROLLER, Crd, Options};
 pub(crate) use process_group::Process;
 use process_group::ProcessGroup;
-use programs::ApiServer;
 pub(crate) use users::{ADMIN, User};
-
-/// How long a program may take until it is ready. Generous, since the machine may be busy; a start takes 4 to 6 s.
-const LIMIT: Duration = Duration::from_secs(120);
-/// How often a program is started when it ends at once, as it does if another process took its port meanwhile.
-const ATTEMPTS: u32 = 4;
-/// The user that the controller under test should be, so that the audit log can tell it from everyone else.
-pub(crate) const CONTROLLER: &str = "trainmaster";
-
-/// What a control plane consists of. The default is everything.
-#[derive(Clone, Debug)]
-pub(crate) struct Options {
-    /// Users besides [`ADMIN`]; each has a token and a kubeconfig.
-    pub(crate) users: Vec<User>,
-    /// Names of the users whose requests are logged, for [`ControlPlane::audit`].
-    pub(crate) audited: Vec<String>,
-    pub(crate) crds: Vec<Crd>,
-    /// YAML files, or folders of them, that are applied before any controller starts: CRDs of our own, for example.
-    pub(crate) manifests: Vec<PathBuf>,
-    /// kube-controller-manager: Jobs make pods, owners' deletion is followed, namespaces get service accounts.
-    pub(crate) controller_manager: bool,
-    /// kube-scheduler.
-    pub(crate) scheduler: bool,
-    /// The JobSet controller and its webhooks; wants [`Crd::JobSet`].
-    pub(crate) jobset: bool,
-    /// Fake nodes, whose pods run and end as their annotations say (`kwok.yaml`); none, and no KWOK, if 0.
-    pub(crate) nodes: u32,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            crds: Crd::ALL.to_vec(),
-            controller_manager: true,
-            scheduler: true,
-            jobset: true,
-            nodes: 2,
-            ..Self::api_server_only()
-        }
-    }
-}
-
-impl Options {
-    /// etcd and the API server, no CRDs: objects are stored and nothing happens to them.
-    pub(crate) fn api_server_only() -> Self {
-        Self {
-            users: vec![User::master(CONTROLLER)],
-            audited: vec![CONTROLLER.to_owned()],
-            crds: Vec::new(),
-            manifests: Vec::new(),
-            controller_manager: false,
-            scheduler: false,
-            jobset: false,
-            nodes: 0,
-        }
-    }
-
-    /// The programs and manifests that must be there.
-    fn assets(&self) -> Vec<&'static str> {
-        let mut names = vec!["etcd", "kube-apiserver"];
-        let optional = [
-            (self.controller_manager, "kube-controller-manager"),
-            (self.scheduler, "kube-scheduler"),
-            (self.jobset, "jobset"),
-            (self.jobset, "jobset-webhooks.yaml"),
-            (self.nodes > 0, "kwok"),
-        ];
-        names.extend(optional.into_iter().filter_map(|(wanted, name)| wanted.then_some(name)));
-        names.extend(self.crds.iter().map(|crd| crd.manifest()));
-        names
-    }
-}
-
-/// The CRDs of other projects that TrainJobs' children are instances of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Crd {
-    JobSet,
-    SchedulerPluginsPodGroup,
-    VolcanoPodGroup,
-}
-
-impl Crd {
-    pub(crate) const ALL: [Self; 3] = [Self::JobSet, Self::SchedulerPluginsPodGroup, Self::VolcanoPodGroup];
-
-    fn manifest(self) -> &'static str {
-        match self {
-            Self::JobSet => "jobset-crd.yaml",
-            Self::SchedulerPluginsPodGroup => "scheduler-plugins-podgroup-crd.yaml",
-            Self::VolcanoPodGroup => "volcano-podgroup-crd.yaml",
-        }
-    }
-}
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error(transparent)]
-    Builds(#[from] builds::Error),
+    Assets(#[from] assets::Error),
     #[error(transparent)]
     Manifest(#[from] manifests::Error),
     #[error(transparent)]
@@ -163,10 +72,8 @@ pub(crate) enum Error {
     Create { what: String, source: Box<kube::Error> },
     #[error("{program} ended ({status}); its log ends:\n{log}")]
     Ended { program: String, status: ExitStatus, log: String },
-    #[error("{what} after {} s; the log of {program} ends:\n{log}", LIMIT.as_secs())]
-    NotReady { what: &'static str, program: String, log: String },
-    #[error("{what} after {} s", LIMIT.as_secs())]
-    Never { what: String },
+    #[error("{what} after {seconds} s; the log of {program} ends:\n{log}")]
+    NotReady { what: &'static str, seconds: u64, program: String, log: String },
 }
 
 /// A running control plane.
@@ -201,200 +108,6 @@ impl ControlPlane {
         started.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    async fn start_programs(options: &Options) -> Result<Self, Error> {
-        let mut control_plane = Self::prepare(options)?;
-        control_plane.start_api_server(options).await?;
-        let client = control_plane.client(ADMIN).await?;
-        for crd in &options.crds {
-            control_plane.apply_crd(&client, *crd).await?;
-        }
-        manifests::apply(&client, &manifests::read_all(&options.manifests)?).await?;
-        // After the CRDs: the garbage collector looks for new kinds of owners only every 30 seconds.
-        control_plane.start_controllers(options)?;
-        if options.jobset {
-            control_plane.start_jobset(&client).await?;
-        }
-        control_plane.add_nodes(&client, options.nodes).await?;
-        if options.controller_manager {
-            control_plane.service_account(&client, "default").await?;
-        }
-        Ok(control_plane)
-    }
-
-    /// Makes the folder and everything in it that does not depend on a port.
-    fn prepare(options: &Options) -> Result<Self, Error> {
-        let group = ProcessGroup::new()?;
-        let authority = Authority::new()?;
-        let own = [ADMIN, "kube-controller-manager", "kube-scheduler", "jobset", "kwok"].map(User::master);
-        let users: Vec<User> = own.into_iter().chain(options.users.iter().cloned()).collect();
-        let folder = group.folder();
-        let write =
-            |name: &str, text: &str| users::write_private(&folder.join(name), text).map_err(Error::Write);
-        write(programs::AUTHORITY, &authority.certificate())?;
-        let keys = certificates::keys()?;
-        write(programs::SERVICE_ACCOUNT_KEY, &keys.private)?;
-        write(programs::SERVICE_ACCOUNT_PUBLIC_KEY, &keys.public)?;
-        write(programs::AUDIT_POLICY, &audit::policy(&options.audited).to_string())?;
-        programs::write_server_certificate(folder, &authority.server()?).map_err(Error::Write)?;
-        let tokens = users::write_tokens(&users, &folder.join(programs::TOKENS)).map_err(Error::Write)?;
-        let assets = Assets::from_environment()?;
-        Ok(Self { processes: Vec::new(), group, assets, authority, users, tokens, server: String::new() })
-    }
-
-    async fn start_api_server(&mut self, options: &Options) -> Result<(), Error> {
-        let folder = self.group.folder().to_owned();
-        self.spawn("etcd", programs::etcd(&self.assets.path("etcd")?, &folder))?;
-        let audit_log = self.audit_path();
-        let program = self.assets.path("kube-apiserver")?;
-        for attempt in 1.. {
-            let port = free_port()?;
-            self.server = format!("https://127.0.0.1:{port}");
-            self.write_kubeconfigs()?;
-            let server = ApiServer {
-                folder: &folder,
-                port,
-                service_accounts: options.controller_manager,
-                audit_log: (!options.audited.is_empty()).then_some(&audit_log),
-            };
-            self.spawn("kube-apiserver", programs::api_server(&program, &server))?;
-            let client = self.client(ADMIN).await?;
-            let readyz = async || {
-                let request = http::Request::get("/readyz").body(Vec::new());
-                match request {
-                    Ok(request) => client.request_text(request).await.is_ok(),
-                    Err(_) => false,
-                }
-            };
-            match self.wait("the API server was not ready", readyz).await {
-                Err(Error::Ended { .. }) if attempt < ATTEMPTS && self.last_ended() => {
-                    drop(self.processes.pop())
-                }
-                outcome => return outcome,
-            }
-        }
-        Ok(())
-    }
-
-    fn start_controllers(&mut self, options: &Options) -> Result<(), Error> {
-        let folder = self.group.folder().to_owned();
-        if options.controller_manager {
-            let program = self.assets.path("kube-controller-manager")?;
-            let kubeconfig = self.kubeconfig("kube-controller-manager");
-            let command = programs::controller_manager(&program, &folder, &kubeconfig);
-            self.spawn("kube-controller-manager", command)?;
-        }
-        if options.scheduler {
-            let program = self.assets.path("kube-scheduler")?;
-            let command = programs::scheduler(&program, &folder, &self.kubeconfig("kube-scheduler"));
-            self.spawn("kube-scheduler", command.map_err(Error::Write)?)?;
-        }
-        if options.nodes > 0 {
-            let command = programs::kwok(&self.assets.path("kwok")?, &folder, &self.kubeconfig("kwok"));
-            self.spawn("kwok", command.map_err(Error::Write)?)?;
-        }
-        Ok(())
-    }
-
-    async fn start_jobset(&mut self, client: &Client) -> Result<(), Error> {
-        let program = self.assets.path("jobset")?;
-        let webhooks = manifests::read(&self.assets.path("jobset-webhooks.yaml")?)?;
-        let pair: Pair = self.authority.server()?;
-        for attempt in 1.. {
-            let port = free_port()?;
-            let folder = self.group.folder();
-            let temporary = self.group.temporary("jobset");
-            let kubeconfig = self.kubeconfig("jobset");
-            let command = programs::jobset(&program, folder, &kubeconfig, port, &pair, &temporary);
-            self.spawn("jobset", command.map_err(Error::Write)?)?;
-            let authority = self.authority.certificate();
-            manifests::apply(client, &programs::jobset_webhooks(webhooks.clone(), port, &authority)).await?;
-            match self.wait("JobSet's webhooks did not answer", async || admits_jobsets(client).await).await {
-                Err(Error::Ended { .. }) if attempt < ATTEMPTS && self.last_ended() => {
-                    drop(self.processes.pop())
-                }
-                outcome => return outcome,
-            }
-        }
-        Ok(())
-    }
-
-    async fn add_nodes(&mut self, client: &Client, count: u32) -> Result<(), Error> {
-        let nodes: Api<Node> = Api::all(client.clone());
-        for number in 0..count {
-            let name = format!("node-{number}");
-            let create = |source| Error::Create { what: format!("node {name}"), source: Box::new(source) };
-            let node = serde_json::from_value(programs::node(&name)).map_err(kube::Error::SerdeError);
-            nodes.create(&PostParams::default(), &node.map_err(create)?).await.map_err(create)?;
-        }
-        let ready = |node: &Node| {
-            let conditions = node.status.iter().flat_map(|status| &status.conditions).flatten();
-            conditions.into_iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
-        };
-        let all_ready = async || {
-            let listed = nodes.list(&kube::api::ListParams::default()).await;
-            listed.is_ok_and(|list| list.items.iter().all(ready))
-        };
-        self.wait("the nodes were not Ready", all_ready).await
-    }
-
-    /// Polls until `ready`, as long as every program runs and [`LIMIT`] has not passed. The program started last is
-    /// taken for the one that is waited for.
-    async fn wait(&mut self, what: &'static str, ready: impl AsyncFn() -> bool) -> Result<(), Error> {
-        let started = Instant::now();
-        loop {
-            if ready().await {
-                return Ok(());
-            }
-            self.check()?;
-            if started.elapsed() > LIMIT {
-                let (program, log) = self
-                    .processes
-                    .last()
-                    .map(|last| (last.name().to_owned(), last.log_tail()))
-                    .unwrap_or_default();
-                return Err(Error::NotReady { what, program, log });
-            }
-            tokio::time::sleep(Duration::from_millis(30)).await;
-        }
-    }
-
-    /// Fails if a program of the control plane has ended, with the end of its log.
-    pub(crate) fn check(&mut self) -> Result<(), Error> {
-        for process in &mut self.processes {
-            if let Some(status) = process.ended() {
-                return Err(Error::Ended {
-                    program: process.name().to_owned(),
-                    status,
-                    log: process.log_tail(),
-                });
-            }
-        }
-        Ok(())
-    }
-
-    fn last_ended(&mut self) -> bool {
-        self.processes.last_mut().is_some_and(|process| process.ended().is_some())
-    }
-
-    fn spawn(&mut self, name: &str, command: Command) -> Result<(), Error> {
-        self.processes.push(self.group.spawn(name, command)?);
-        Ok(())
-    }
-
-    fn write_kubeconfigs(&self) -> Result<(), Error> {
-        let authority = self.authority.certificate();
-        for (user, token) in self.users.iter().zip(&self.tokens) {
-            let path = self.kubeconfig(&user.name);
-            users::write_kubeconfig(&path, &self.server, &authority, &user.name, token)
-                .map_err(Error::Write)?;
-        }
-        Ok(())
-    }
-
-    fn audit_path(&self) -> PathBuf {
-        self.group.folder().join("audit.log")
-    }
-
     /// Where everything of this control plane is; gone when it ends.
     pub(crate) fn folder(&self) -> &Path {
         self.group.folder()
@@ -417,7 +130,7 @@ impl ControlPlane {
 
     /// The kubeconfig file of `user`: [`ADMIN`], or one of [`Options::users`].
     pub(crate) fn kubeconfig(&self, user: &str) -> PathBuf {
-        self.group.folder().join(format!("{user}.kubeconfig"))
+        self.folder().join(format!("{user}.kubeconfig"))
     }
 
     /// A client for `user`. It lives on the async runtime of the caller.
@@ -434,7 +147,7 @@ impl ControlPlane {
 
     /// The requests of [`Options::audited`] users.
     pub(crate) fn audit(&self) -> AuditLog {
-        AuditLog::new(self.audit_path())
+        AuditLog::new(self.folder().join(programs::AUDIT_LOG))
     }
 
     /// Applies a CRD and waits until it is served.
@@ -447,7 +160,7 @@ impl ControlPlane {
     /// Creates a namespace and waits until pods can be created in it.
     pub(crate) async fn namespace(&self, client: &Client, name: &str) -> Result<(), Error> {
         let namespace = Namespace {
-            metadata: kube::core::ObjectMeta { name: Some(name.to_owned()), ..Default::default() },
+            metadata: ObjectMeta { name: Some(name.to_owned()), ..Default::default() },
             ..Namespace::default()
         };
         let namespaces: Api<Namespace> = Api::all(client.clone());
@@ -456,23 +169,29 @@ impl ControlPlane {
             what: format!("namespace {name}"),
             source: Box::new(source),
         })?;
-        if self.processes.iter().any(|process| process.name() == "kube-controller-manager") {
-            self.service_account(client, name).await?;
+        self.service_account(client, name).await
+    }
+
+    /// Fails if a program of the control plane has ended, with the end of its log.
+    pub(crate) fn check(&mut self) -> Result<(), Error> {
+        for process in &mut self.processes {
+            if let Some(status) = process.ended() {
+                let program = process.name().to_owned();
+                return Err(Error::Ended { program, status, log: process.log_tail() });
+            }
         }
         Ok(())
     }
 
-    /// Waits for the service account without which no pod is admitted.
-    async fn service_account(&self, client: &Client, namespace: &str) -> Result<(), Error> {
-        let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
-        let started = Instant::now();
-        while accounts.get_opt("default").await.ok().flatten().is_none() {
-            if started.elapsed() > LIMIT {
-                return Err(Error::Never { what: format!("namespace {namespace} had no service account") });
-            }
-            tokio::time::sleep(Duration::from_millis(30)).await;
-        }
-        Ok(())
+    /// Writes a certificate for a server on this machine, `tls.crt` and `tls.key`, into `folder`, which is made if it is
+    /// missing. [`ControlPlane::authority`] is who vouches for it.
+    pub(crate) fn write_serving_certificate(&self, folder: &Path) -> Result<(), Error> {
+        self.authority.server()?.write(folder).map_err(Error::Write)
+    }
+
+    /// The certificate authority, PEM: what a webhook configuration's `caBundle` holds, in base64.
+    pub(crate) fn authority(&self) -> String {
+        self.authority.certificate()
     }
 
     /// Starts a program that ends with this control plane, a controller under test for example; its output goes to
@@ -487,35 +206,4 @@ impl ControlPlane {
         self.processes.into_iter().chain(run).for_each(Process::leave);
         Ok(self.group.detach()?)
     }
-}
-
-/// Whether JobSet's webhooks answer, both of them: the one fills in a default, the other refuses a success policy about
-/// a job that is not there. The API server takes a moment to see each.
-async fn admits_jobsets(client: &Client) -> bool {
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("jobset.x-k8s.io", "v1alpha2", "JobSet"));
-    let jobsets: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &resource);
-    let create = async |success_of: &str| {
-        let pod = json!({ "spec": { "containers": [{ "name": "main", "image": "none" }] } });
-        let object = serde_json::from_value(json!({
-            "apiVersion": "jobset.x-k8s.io/v1alpha2",
-            "kind": "JobSet",
-            "metadata": { "name": "ready" },
-            "spec": {
-                "successPolicy": { "operator": "All", "targetReplicatedJobs": [success_of] },
-                "replicatedJobs": [{ "name": "job", "template": { "spec": { "template": pod } } }],
-            },
-        }));
-        let dry_run = PostParams { dry_run: true, ..PostParams::default() };
-        jobsets.create(&dry_run, &object.map_err(kube::Error::SerdeError)?).await
-    };
-    let defaulted = create("job").await.is_ok_and(|jobset| {
-        jobset.data["spec"]["replicatedJobs"][0]["template"]["spec"]["completionMode"] == "Indexed"
-    });
-    defaulted && matches!(create("missing").await, Err(kube::Error::Api(_)))
-}
-
-/// A port of 127.0.0.1 that is free now. Somebody may take it before it is used: start again then.
-fn free_port() -> Result<u16, Error> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(Error::Port)?;
-    Ok(listener.local_addr().map_err(Error::Port)?.port())
 }

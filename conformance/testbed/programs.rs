@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::certificates::Pair;
+use super::certificates::{CERTIFICATE, KEY};
 use super::users::write_private;
 
 /// etcd answers on a socket in `folder`: no port to find, and nobody else's etcd to mistake for it.
@@ -38,6 +38,7 @@ pub(crate) struct ApiServer<'a> {
     pub(crate) port: u16,
     /// Whether something makes service accounts; without, pods would be refused for want of one.
     pub(crate) service_accounts: bool,
+    /// Where the requests that `AUDIT_POLICY` selects are logged.
     pub(crate) audit_log: Option<&'a Path>,
 }
 
@@ -47,14 +48,9 @@ pub(crate) const SERVICE_ACCOUNT_KEY: &str = "service-account.key";
 pub(crate) const SERVICE_ACCOUNT_PUBLIC_KEY: &str = "service-account.pub";
 pub(crate) const TOKENS: &str = "tokens.csv";
 pub(crate) const AUDIT_POLICY: &str = "audit-policy.json";
-const SERVER_CERTIFICATE: &str = "kube-apiserver.crt";
-const SERVER_KEY: &str = "kube-apiserver.key";
-
-/// Writes the API server's serving certificate.
-pub(crate) fn write_server_certificate(folder: &Path, pair: &Pair) -> io::Result<()> {
-    write_private(&folder.join(SERVER_CERTIFICATE), &pair.certificate)?;
-    write_private(&folder.join(SERVER_KEY), &pair.key)
-}
+pub(crate) const AUDIT_LOG: &str = "audit.log";
+/// The folder with the API server's serving certificate.
+pub(crate) const SERVING: &str = "kube-apiserver";
 
 pub(crate) fn api_server(program: &Path, server: &ApiServer<'_>) -> Command {
     let file = |name: &str| server.folder.join(name);
@@ -67,8 +63,8 @@ pub(crate) fn api_server(program: &Path, server: &ApiServer<'_>) -> Command {
         .args(["--authorization-mode", "RBAC", "--allow-privileged"])
         .args(["--service-account-issuer", "https://127.0.0.1"]);
     for (flag, path) in [
-        ("--tls-cert-file", file(SERVER_CERTIFICATE)),
-        ("--tls-private-key-file", file(SERVER_KEY)),
+        ("--tls-cert-file", file(SERVING).join(CERTIFICATE)),
+        ("--tls-private-key-file", file(SERVING).join(KEY)),
         ("--service-account-key-file", file(SERVICE_ACCOUNT_PUBLIC_KEY)),
         ("--service-account-signing-key-file", file(SERVICE_ACCOUNT_KEY)),
         ("--token-auth-file", file(TOKENS)),
@@ -128,19 +124,8 @@ pub(crate) fn kwok(program: &Path, folder: &Path, kubeconfig: &Path) -> io::Resu
     Ok(command)
 }
 
-/// The JobSet controller with its webhooks on `port`. It looks for `pair` below its temporary folder `temporary`.
-pub(crate) fn jobset(
-    program: &Path,
-    folder: &Path,
-    kubeconfig: &Path,
-    port: u16,
-    pair: &Pair,
-    temporary: &Path,
-) -> io::Result<Command> {
-    let certificates = temporary.join("k8s-webhook-server/serving-certs");
-    std::fs::create_dir_all(&certificates)?;
-    write_private(&certificates.join("tls.crt"), &pair.certificate)?;
-    write_private(&certificates.join("tls.key"), &pair.key)?;
+/// The `JobSet` controller with its webhooks on `port`. [`JOBSET_CERTIFICATES`] is where it looks for a certificate.
+pub(crate) fn jobset(program: &Path, folder: &Path, kubeconfig: &Path, port: u16) -> io::Result<Command> {
     let config = json!({
         "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
         "kind": "Configuration",
@@ -156,21 +141,17 @@ pub(crate) fn jobset(
     Ok(command)
 }
 
-/// JobSet's webhook configurations, made for a Service in the cluster, pointed at `port` of this machine instead; and
-/// as its own installation does, its pod webhooks are asked about pods of JobSets only.
-pub(crate) fn jobset_webhooks(mut configurations: Vec<Value>, port: u16, authority: &str) -> Vec<Value> {
-    use base64::Engine as _;
-    let bundle = base64::engine::general_purpose::STANDARD.encode(authority);
-    for webhook in configurations.iter_mut().flat_map(|item| item["webhooks"].as_array_mut()).flatten() {
-        let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap_or_default();
-        let url = format!("https://127.0.0.1:{port}{path}");
-        webhook["clientConfig"] = json!({ "url": url, "caBundle": bundle });
+/// The folder of controller-runtime's serving certificate, below the folder for temporary files.
+pub(crate) const JOBSET_CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
+
+/// As its own installation does, asks the pod webhooks of `JobSet` only about pods that it made.
+pub(crate) fn only_pods_of_jobsets(configurations: &mut [Value]) {
+    for webhook in configurations.iter_mut().filter_map(|item| item["webhooks"].as_array_mut()).flatten() {
         if webhook["rules"][0]["resources"][0] == "pods" {
             let of_jobset = json!({ "key": "jobset.sigs.k8s.io/jobset-name", "operator": "Exists" });
             webhook["objectSelector"] = json!({ "matchExpressions": [of_jobset] });
         }
     }
-    configurations
 }
 
 /// A node that KWOK keeps Ready, with more of everything than tests ask for.
