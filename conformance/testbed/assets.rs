@@ -9,6 +9,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::builds::{self, Asset, Build};
 use super::go::{self, Go};
@@ -106,13 +107,16 @@ fn make(build: &Build, asset: &Asset, path: &Path, number: &str) -> Result<bool,
     Ok(true)
 }
 
-/// Takes the lock, saying so if another process has it. It is released when the file is dropped or the process ends.
+/// Takes the lock; says so if another process has it for longer than it takes to copy a manifest. It is released when
+/// the file is dropped or the process ends.
 fn lock(path: &Path, name: &str) -> io::Result<File> {
     let file = File::create(path)?;
-    match file.try_lock() {
-        Ok(()) => return Ok(file),
-        Err(TryLockError::Error(error)) => return Err(error),
-        Err(TryLockError::WouldBlock) => {}
+    for _ in 0..10 {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(100)),
+        }
     }
     go::say(&format!("Waiting for another process that builds {name} …"));
     file.lock()?;

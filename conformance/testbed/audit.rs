@@ -169,31 +169,54 @@ impl From<Event> for Request {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
 
-    #[test]
-    fn a_line_not_yet_whole_waits_and_a_watch_counts_once() {
-        let line = |stage: &str, verb: &str| {
-            json!({
-                "stage": stage, "verb": verb, "requestURI": "/apis/jobset.x-k8s.io/v1alpha2/x?watch=1",
-                "user": { "username": "controller" }, "responseStatus": { "code": 200 },
-                "objectRef": { "resource": "jobsets", "apiGroup": "jobset.x-k8s.io", "subresource": "status" },
-            })
-            .to_string()
-        };
-        let whole = [
-            line("ResponseStarted", "watch"),
-            line("ResponseComplete", "watch"),
-            line("ResponseComplete", "patch"),
-        ];
-        let path = std::env::temp_dir().join(format!("trainmaster-audit-{}", std::process::id()));
-        fs::write(&path, format!("{}\n{}", whole.join("\n"), "{\"stage\":")).expect("writes the log");
-        let log = AuditLog::new(path.clone());
-        let requests = log.requests("controller", Mark::default()).expect("reads the log");
+    /// A line of the log.
+    fn line(user: &str, verb: &str, stage: &str) -> String {
+        let object = json!({ "resource": "jobsets", "apiGroup": "jobset.x-k8s.io", "subresource": "status" });
+        let uri = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/n/jobsets?watch=1";
+        let mut event =
+            json!({ "stage": stage, "verb": verb, "requestURI": uri, "user": { "username": user } });
+        event["responseStatus"] = json!({ "code": 200 });
+        event["objectRef"] = object;
+        format!("{event}\n")
+    }
+
+    /// The verbs of what the user `controller` asked by the log `text`.
+    fn verbs(text: &str) -> Vec<String> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name =
+            format!("trainmaster-audit-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        fs::write(&path, text).expect("writes the log");
+        let requests = AuditLog::new(path.clone()).requests("controller", Mark::default());
         fs::remove_file(path).expect("removes the log");
-        let seen: Vec<_> =
-            requests.iter().map(|request| (request.verb.as_str(), request.resource.as_str())).collect();
-        let resource = "jobsets.jobset.x-k8s.io/status";
-        assert_eq!(seen, [("watch", resource), ("patch", resource)]);
+        let requests = requests.expect("reads the log");
+        assert!(
+            requests.iter().all(|request| request.resource == "jobsets.jobset.x-k8s.io/status"),
+            "{requests:?}"
+        );
+        requests.into_iter().map(|request| request.verb).collect()
+    }
+
+    #[test]
+    fn a_watch_counts_when_it_starts_and_once() {
+        let started = line("controller", "watch", "ResponseStarted");
+        assert_eq!(verbs(&started), ["watch"]);
+        assert_eq!(verbs(&(started + &line("controller", "watch", "ResponseComplete"))), ["watch"]);
+    }
+
+    #[test]
+    fn others_do_not_count() {
+        let text =
+            line("admin", "create", "ResponseComplete") + &line("controller", "get", "ResponseComplete");
+        assert_eq!(verbs(&text), ["get"]);
+    }
+
+    #[test]
+    fn a_line_that_is_not_whole_waits() {
+        assert_eq!(verbs(&(line("controller", "patch", "ResponseComplete") + "{\"stage\":")), ["patch"]);
     }
 }

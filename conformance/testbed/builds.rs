@@ -211,6 +211,18 @@ mod tests {
     }
 
     #[test]
+    fn the_readme_names_the_versions_that_are_built() {
+        let readme = include_str!("README.md");
+        for build in BUILDS {
+            let version = build.pin().expect("has a version").version;
+            for asset in build.assets.iter().filter(|asset| asset.seconds().is_some()) {
+                let row = format!("| {} | {version} | `{}` |", asset.name(), build.module);
+                assert!(readme.contains(&row), "README.md lacks the row {row}");
+            }
+        }
+    }
+
+    #[test]
     fn another_flag_or_checksum_is_another_hash() {
         let of = |parts: [&str; 2]| hash(parts.into_iter());
         assert_ne!(of(["go.mod", "-s"]), of(["go.mod", "-w"]));
