@@ -1,8 +1,6 @@
 # What a developer runs. Cargo does the work; this gives it short names and an order.
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-# Cargo's --all-targets leaves out the tests that plain `cargo test` does not run.
-ALL := --lib --bins --tests --examples --benches --test cluster
 CACHE = $${TRAINMASTER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/trainmaster}
 
 .DEFAULT_GOAL := help
@@ -18,7 +16,7 @@ demo: ## One TrainJob to Complete on a real control plane, gone afterwards; KEEP
 test: ## Everything that must hold: format, lints, docs, tests, tests on a real control plane
 	@mkdir -p $(TARGET) && rm -rf $(TARGET)/cluster-logs && : >$(TARGET)/results.txt
 	$(call section,format,cargo fmt --check)
-	$(call section,lints,cargo clippy $(ALL) -- -D warnings)
+	$(call section,lints,cargo clippy --all-targets -- -D warnings && cargo clippy --test cluster -- -D warnings)
 	$(call section,library alone,cargo clippy --lib --no-default-features -- -D warnings)
 	$(call section,documentation,RUSTDOCFLAGS='-D warnings' cargo doc --no-deps)
 	$(call section,tests,cargo test)

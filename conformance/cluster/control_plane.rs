@@ -87,7 +87,7 @@ fn child() {
     let ids: Vec<String> = control_plane.process_ids().iter().map(u32::to_string).collect();
     let line =
         [control_plane.folder().display().to_string(), control_plane.server().to_owned(), ids.join(",")];
-    writeln!(std::io::stdout(), "\nSTARTED {}", line.join(" ")).expect("tells where it is");
+    writeln!(std::io::stdout(), "\nSTARTED {}", line.join("\t")).expect("tells where it is");
     match std::env::var("TRAINMASTER_TEST_END").as_deref() {
         Ok("panic") => panic!("as asked"),
         Ok("exit") => std::process::exit(0),
@@ -95,7 +95,7 @@ fn child() {
             let id = control_plane.detach(Vec::new()).expect("detaches");
             writeln!(std::io::stdout(), "DETACHED {id}").expect("tells how to end it");
         }
-        _ => std::thread::sleep(std::time::Duration::from_secs(600)),
+        _ => std::thread::sleep(std::time::Duration::from_mins(10)),
     }
 }
 
@@ -120,7 +120,7 @@ impl Other {
             .expect("starts the child");
         let mut output = BufReader::new(child.stdout.take().expect("has a standard output"));
         let started = line(&mut output, "STARTED ");
-        let [folder, server, ids] = started.split(' ').collect::<Vec<_>>()[..] else { panic!("{started}") };
+        let [folder, server, ids] = started.split('\t').collect::<Vec<_>>()[..] else { panic!("{started}") };
         let address = server.trim_start_matches("https://").to_owned();
         let ids = ids.split(',').map(str::to_owned).collect();
         Self { child, output, folder: PathBuf::from(folder), address, ids }

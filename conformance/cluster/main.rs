@@ -4,6 +4,7 @@
 //! namespace of its own. `../testbed/README.md` says what it consists of and how to look inside.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on says why and ends")]
+#![allow(clippy::disallowed_methods, reason = "tests wait, and start processes")]
 
 #[path = "../testbed/mod.rs"]
 mod testbed;

@@ -1,4 +1,4 @@
-//! From a JobSet to pods that end as their annotations say: the controllers and the fake kubelets work together.
+//! From a `JobSet` to pods that end as their annotations say: the controllers and the fake kubelets work together.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
@@ -9,7 +9,7 @@ use crate::support::{condition, eventually, namespace, object, objects};
 
 const PHASE: &str = "testbed.trainmaster.dev/phase";
 
-/// A JobSet of one job with `pods` pods that carry `annotations`.
+/// A `JobSet` of one job with `pods` pods that carry `annotations`.
 async fn create_jobset(client: &Client, namespace: &str, pods: u32, annotations: Value) {
     let template = json!({
         "metadata": { "annotations": annotations },
@@ -28,7 +28,7 @@ async fn create_jobset(client: &Client, namespace: &str, pods: u32, annotations:
     jobsets.create(&PostParams::default(), &jobset).await.expect("creates a JobSet");
 }
 
-/// Waits until the JobSet has the condition.
+/// Waits until the `JobSet` has the condition.
 async fn ends(client: &Client, namespace: &str, kind: &str) {
     let jobsets = objects(client, namespace, "jobset.x-k8s.io", "v1alpha2", "JobSet");
     eventually(&format!("the JobSet is {kind}"), async || {

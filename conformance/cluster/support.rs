@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::testbed::{ADMIN, ControlPlane, Options};
 
 /// How long something may take that must come. Only a failing test waits so long.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// The control plane that the tests share, with everything in it. It ends with the test run.
 pub(crate) fn control_plane() -> &'static ControlPlane {

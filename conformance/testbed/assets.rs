@@ -35,7 +35,8 @@ pub(crate) struct Assets {
 
 impl Assets {
     pub(crate) fn from_environment() -> Result<Self, Error> {
-        let folder = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        // Programs and `go` run in folders of their own, so a relative path would mislead them.
+        let folder = |name| std::env::var_os(name).and_then(|value| std::path::absolute(value).ok());
         let cache = folder("TRAINMASTER_CACHE")
             .or_else(|| folder("XDG_CACHE_HOME").map(|path| path.join("trainmaster")))
             .or_else(|| folder("HOME").map(|path| path.join(".cache/trainmaster")))

@@ -43,7 +43,9 @@ pub(crate) struct ProcessGroup {
 impl ProcessGroup {
     /// Logs go to `$TRAINMASTER_LOGS/<folder's name>` and stay when that is set, else into the folder.
     pub(crate) fn new() -> Result<Self, Error> {
-        let folder = new_folder(&std::env::temp_dir())?;
+        let parent = std::env::temp_dir();
+        let parent = std::path::absolute(&parent).map_err(|source| Error::Folder { path: parent, source })?;
+        let folder = new_folder(&parent)?;
         let watchdog = Command::new("sh")
             .args(["-c", include_str!("watchdog.sh"), "watchdog"])
             .arg(&folder)

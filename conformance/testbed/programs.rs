@@ -11,25 +11,23 @@ use serde_json::{Value, json};
 use super::certificates::{CERTIFICATE, KEY};
 use super::users::write_private;
 
-/// etcd answers on a socket in `folder`: no port to find, and nobody else's etcd to mistake for it.
+/// etcd answers on a socket in `folder`: no port to find, and nobody else's etcd to mistake for it. Its path is relative,
+/// as the path of a socket must be short.
+const ETCD: &str = "unix://etcd.sock";
+
 pub(crate) fn etcd(program: &Path, folder: &Path) -> Command {
     // A single member needs no peers, but etcd wants addresses for them; nothing ever listens on these.
     let peer = "http://127.0.0.1:2380";
-    let mut command = bare(program);
+    let mut command = bare(program, folder);
     command
         .args(["--name", "testbed", "--unsafe-no-fsync", "--quota-backend-bytes", "8589934592"])
         .arg("--data-dir")
         .arg(folder.join("etcd"))
-        .args(["--listen-client-urls", &etcd_url(folder), "--advertise-client-urls", "http://127.0.0.1:2379"])
-        .arg("--listen-peer-urls")
-        .arg(format!("unix://{}", folder.join("peer.sock").display()))
+        .args(["--listen-client-urls", ETCD, "--advertise-client-urls", "http://127.0.0.1:2379"])
+        .args(["--listen-peer-urls", "unix://peer.sock"])
         .args(["--initial-advertise-peer-urls", peer])
         .args(["--initial-cluster", &format!("testbed={peer}")]);
     command
-}
-
-fn etcd_url(folder: &Path) -> String {
-    format!("unix://{}", folder.join("etcd.sock").display())
 }
 
 /// What an API server is started with; the files are in its folder already.
@@ -54,9 +52,9 @@ pub(crate) const SERVING: &str = "kube-apiserver";
 
 pub(crate) fn api_server(program: &Path, server: &ApiServer<'_>) -> Command {
     let file = |name: &str| server.folder.join(name);
-    let mut command = bare(program);
+    let mut command = bare(program, server.folder);
     command
-        .args(["--etcd-servers", &etcd_url(server.folder)])
+        .args(["--etcd-servers", ETCD])
         .args(["--secure-port", &server.port.to_string()])
         .args(["--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1"])
         .args(["--endpoint-reconciler-type", "none", "--service-cluster-ip-range", "10.0.0.0/16"])
@@ -84,7 +82,7 @@ pub(crate) fn api_server(program: &Path, server: &ApiServer<'_>) -> Command {
 
 /// Every controller but those for clouds and for nodes' addresses: Jobs, garbage collection, service accounts, quotas.
 pub(crate) fn controller_manager(program: &Path, folder: &Path, kubeconfig: &Path) -> Command {
-    let mut command = bare(program);
+    let mut command = bare(program, folder);
     command
         .arg("--kubeconfig")
         .arg(kubeconfig)
@@ -107,7 +105,7 @@ pub(crate) fn scheduler(program: &Path, folder: &Path, kubeconfig: &Path) -> io:
         "clientConnection": { "kubeconfig": kubeconfig, "qps": 500, "burst": 1000 },
         "leaderElection": { "leaderElect": false },
     });
-    let mut command = bare(program);
+    let mut command = bare(program, folder);
     command
         .arg("--config")
         .arg(write_config(folder, "kube-scheduler", &config)?)
@@ -119,7 +117,7 @@ pub(crate) fn scheduler(program: &Path, folder: &Path, kubeconfig: &Path) -> io:
 pub(crate) fn kwok(program: &Path, folder: &Path, kubeconfig: &Path) -> io::Result<Command> {
     let stages = folder.join("kwok.yaml");
     write_private(&stages, include_str!("kwok.yaml"))?;
-    let mut command = bare(program);
+    let mut command = bare(program, folder);
     command.arg("--kubeconfig").arg(kubeconfig).arg("--config").arg(stages).arg("--manage-all-nodes=true");
     Ok(command)
 }
@@ -136,7 +134,7 @@ pub(crate) fn jobset(program: &Path, folder: &Path, kubeconfig: &Path, port: u16
         "health": { "healthProbeBindAddress": "0" },
         "clientConnection": { "qps": 500, "burst": 1000 },
     });
-    let mut command = bare(program);
+    let mut command = bare(program, folder);
     command.arg("--config").arg(write_config(folder, "jobset", &config)?).arg("--kubeconfig").arg(kubeconfig);
     Ok(command)
 }
@@ -180,9 +178,9 @@ fn write_config(folder: &Path, name: &str, config: &Value) -> io::Result<PathBuf
     Ok(path)
 }
 
-/// A command that inherits nothing a developer's shell may have set (KUBECONFIG, proxies, Go's settings).
-fn bare(program: &Path) -> Command {
+/// A command that works in `folder` and inherits nothing a developer's shell may have set (KUBECONFIG, proxies).
+fn bare(program: &Path, folder: &Path) -> Command {
     let mut command = Command::new(program);
-    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.current_dir(folder).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command
 }
