@@ -108,6 +108,14 @@ struct Other {
     ids: Vec<String>,
 }
 
+/// A test that fails leaves nothing behind either: without its process the control plane ends.
+impl Drop for Other {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
 impl Other {
     fn start(end: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().expect("has a path"))
@@ -187,8 +195,9 @@ async fn a_detached_one_outlives_its_process_until_told_to_end() {
     let mut other = Other::start("detach");
     let watchdog = line(&mut other.output, "DETACHED ");
     other.child.wait().expect("ends");
-    assert_eq!(other.rest().len(), other.ids.len() + 2, "everything still runs");
+    let rest = other.rest();
     signal("TERM", &watchdog);
+    assert_eq!(rest.len(), other.ids.len() + 2, "everything still ran: {rest:?}");
     other.ends().await;
 }
 
