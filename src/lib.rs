@@ -9,3 +9,5 @@
 //! The binary in `src/bin/trainmaster/` holds the edges. Modules in reading order:
 
 pub mod diagnostic;
+pub mod schema;
+pub mod api;

@@ -17,6 +17,7 @@ const (
 // packages are the Go packages of the API server's types, with the apiVersion that names their types here.
 var packages = map[string]string{
 	"k8s.io/api/core/v1":                   "v1",
+	"k8s.io/api/autoscaling/v2":            "autoscaling/v2",
 	"k8s.io/api/batch/v1":                  "batch/v1",
 	"k8s.io/api/coordination/v1":           "coordination.k8s.io/v1",
 	"k8s.io/api/node/v1":                   "node.k8s.io/v1",

@@ -61,6 +61,7 @@ type Rule struct {
 type Kind struct {
 	Plural     string `json:"plural"`
 	Namespaced bool   `json:"namespaced"`
+	Custom     bool   `json:"custom,omitempty"` // defined by a CRD
 }
 
 // MarshalJSON writes facts that are a type and nothing else as that type's name.

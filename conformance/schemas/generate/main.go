@@ -9,6 +9,7 @@ import (
 	"os"
 	"reflect"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,13 +23,13 @@ import (
 var roots = []any{
 	corev1.ConfigMap{}, corev1.Event{}, corev1.LimitRange{}, corev1.Namespace{}, corev1.PersistentVolumeClaim{},
 	corev1.Pod{}, corev1.PodTemplateSpec{}, corev1.Secret{}, corev1.Service{}, corev1.ServiceAccount{},
-	batchv1.Job{}, batchv1.JobTemplateSpec{}, coordinationv1.Lease{}, nodev1.RuntimeClass{},
+	autoscalingv2.MetricSpec{}, batchv1.Job{}, batchv1.JobTemplateSpec{}, coordinationv1.Lease{}, nodev1.RuntimeClass{},
 	schedulingv1.PriorityClass{}, schedulingv1alpha2.PodGroup{}, schedulingv1alpha2.Workload{},
 }
 
 var groupVersions = []string{
-	"api/v1", "apis/batch/v1", "apis/coordination.k8s.io/v1", "apis/node.k8s.io/v1", "apis/scheduling.k8s.io/v1",
-	"apis/scheduling.k8s.io/v1alpha2",
+	"api/v1", "apis/autoscaling/v2", "apis/batch/v1", "apis/coordination.k8s.io/v1", "apis/node.k8s.io/v1",
+	"apis/scheduling.k8s.io/v1", "apis/scheduling.k8s.io/v1alpha2",
 }
 
 func main() {

@@ -157,7 +157,7 @@ func parseCRD(text []byte, version string) (*crd, error) {
 			return &crd{
 				apiVersion: spec.Group + "/" + version,
 				kind:       spec.Names.Kind,
-				served:     Kind{Plural: spec.Names.Plural, Namespaced: spec.Scope == "Namespaced"},
+				served:     Kind{Plural: spec.Names.Plural, Namespaced: spec.Scope == "Namespaced", Custom: true},
 				schema:     v.Schema.OpenAPIV3Schema,
 			}, nil
 		}

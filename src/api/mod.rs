@@ -1,0 +1,29 @@
+//! The API that users write: `TrainJob`, `TrainingRuntime` and `ClusterTrainingRuntime`, and every other kind a policy
+//! may read or make.
+//!
+//! `types.json` defines our kinds, the union of what Kubeflow Trainer v2.0 to v2.3 accept; both the schemas used
+//! offline ([`schemas`]) and the CRDs for a cluster come from it.
+
+use std::sync::LazyLock;
+
+use crate::schema::{DATA, LoadError, Schemas};
+
+/// Every kind the project knows.
+pub fn schemas() -> &'static Schemas {
+    // A test holds that the data is in order; without types everything would be let through as it is.
+    static SCHEMAS: LazyLock<Schemas> = LazyLock::new(|| load().unwrap_or_default());
+    &SCHEMAS
+}
+
+fn load() -> Result<Schemas, LoadError> {
+    let texts: Vec<&str> = DATA.iter().copied().chain([include_str!("types.json")]).collect();
+    Schemas::load(&texts)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn types_are_in_order() {
+        super::load().unwrap();
+    }
+}

@@ -1,0 +1,70 @@
+//! The form that Go types give an object.
+
+use serde_json::{Map, Value};
+
+use super::{Field, MAX_DEPTH, Schemas, Shape, TypeId, Wire};
+
+/// Rewrites `value` the way it comes out of the Go types of its kind: without the fields that `omitempty` drops, with
+/// the structs that are always written. Upstream passes templates through such types, so a job taken over must be
+/// written in this form to be left alone. Fields that no schema knows stay as they are.
+pub fn canonical(schemas: &Schemas, ty: TypeId, value: &mut Value) {
+    rewrite(schemas, ty, value, 0);
+}
+
+fn rewrite(schemas: &Schemas, ty: TypeId, value: &mut Value, depth: usize) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    match (&schemas.get(ty).shape, value) {
+        (Shape::Object(object), Value::Object(map)) => {
+            for field in &object.fields {
+                write_field(schemas, field, map, depth + 1);
+            }
+        }
+        (Shape::Map(values), Value::Object(map)) => {
+            map.values_mut().for_each(|value| rewrite(schemas, values.values, value, depth + 1));
+        }
+        (Shape::List(list), Value::Array(items)) => {
+            items.iter_mut().for_each(|item| rewrite(schemas, list.item, item, depth + 1));
+        }
+        _ => {}
+    }
+}
+
+fn write_field(schemas: &Schemas, field: &Field, map: &mut Map<String, Value>, depth: usize) {
+    let name = field.name.as_ref();
+    match map.get_mut(name) {
+        Some(Value::Null) | None if field.wire == Wire::Always && !field.required => {
+            if let Some(mut zero) = zero(&schemas.get(field.ty).shape) {
+                rewrite(schemas, field.ty, &mut zero, depth);
+                map.insert(name.to_owned(), zero);
+            }
+        }
+        Some(value) if value.is_null() || (field.wire == Wire::NotZero && is_zero(value)) => drop(map.remove(name)),
+        Some(value) => rewrite(schemas, field.ty, value, depth),
+        None => {}
+    }
+}
+
+/// Go's zero value as JSON; `None` where that is null.
+fn zero(shape: &Shape) -> Option<Value> {
+    Some(match shape {
+        Shape::Object(_) => Value::Object(Map::new()),
+        Shape::String(_) => Value::from(""),
+        Shape::Quantity => Value::from("0"),
+        Shape::Integer(_) | Shape::Number | Shape::IntOrString => Value::from(0),
+        Shape::Boolean => Value::from(false),
+        Shape::Map(_) | Shape::List(_) | Shape::Any => return None,
+    })
+}
+
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(value) => !value,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+    }
+}

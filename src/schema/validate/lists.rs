@@ -1,0 +1,69 @@
+//! Items of sets and list-maps that stand twice.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::error::{Errors, Reason};
+use crate::schema::path::At;
+use crate::schema::{ListKind, MAX_DEPTH, Schemas, Shape, TypeId};
+
+/// What identifies an item of a list-map: those of its keys that it has. A default is not assumed, since the API server
+/// has written it already.
+pub(super) fn key(keys: &[Box<str>], item: &Value) -> String {
+    key_object(keys, item).to_string()
+}
+
+fn key_object(keys: &[Box<str>], item: &Value) -> Value {
+    let present = keys.iter().filter_map(|key| Some((key.to_string(), item.get(key.as_ref())?.clone())));
+    Value::Object(present.collect::<Map<_, _>>())
+}
+
+/// Reports each item that equals an earlier one, or has its keys; of several equal ones the second.
+pub(super) fn report_duplicates(errors: &mut Errors, kind: &ListKind, items: &[Value], at: &At<'_>) {
+    for index in duplicates(kind, items) {
+        let Some(item) = items.get(index) else { continue };
+        let value = match kind {
+            ListKind::Map(keys) => &key_object(keys, item),
+            ListKind::Set | ListKind::Atomic => item,
+        };
+        errors.push(&at.index(index), Reason::Duplicate, Some(value), String::new);
+    }
+}
+
+fn duplicates(kind: &ListKind, items: &[Value]) -> Vec<usize> {
+    if items.len() < 2 || *kind == ListKind::Atomic {
+        return Vec::new();
+    }
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let identity = |item: &Value| match kind {
+        ListKind::Map(keys) => key(keys, item),
+        ListKind::Set | ListKind::Atomic => item.to_string(),
+    };
+    let second = |(index, item): (usize, &Value)| {
+        let times = seen.entry(identity(item)).or_default();
+        *times += 1;
+        (*times == 2).then_some(index)
+    };
+    items.iter().enumerate().filter_map(second).collect()
+}
+
+/// Whether any list within `value` has duplicates.
+pub(super) fn has_duplicates(schemas: &Schemas, ty: TypeId, value: &Value, depth: usize) -> bool {
+    if depth > MAX_DEPTH {
+        return false;
+    }
+    match (&schemas.get(ty).shape, value) {
+        (Shape::Object(object), Value::Object(map)) => map.iter().any(|(name, value)| {
+            object.field(name).is_some_and(|field| has_duplicates(schemas, field.ty, value, depth + 1))
+        }),
+        (Shape::Map(map), Value::Object(entries)) => {
+            entries.values().any(|value| has_duplicates(schemas, map.values, value, depth + 1))
+        }
+        (Shape::List(list), Value::Array(items)) => {
+            !duplicates(&list.kind, items).is_empty()
+                || items.iter().any(|item| has_duplicates(schemas, list.item, item, depth + 1))
+        }
+        _ => false,
+    }
+}

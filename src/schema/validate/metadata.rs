@@ -1,0 +1,13 @@
+//! The metadata of an object: what no schema says, and every API server checks.
+
+use serde_json::Value;
+
+use super::error::{Errors, Reason};
+use crate::schema::path::At;
+use crate::schema::Pattern;
+
+const NAME: Pattern = Pattern::literal("x");
+
+pub(super) fn check(errors: &mut Errors, metadata: Option<&Value>) {
+    let _ = (errors, metadata, Reason::Forbidden, At::ROOT, NAME);
+}
