@@ -76,6 +76,16 @@ macro_rules! codes {
 codes! {
     UNREADABLE = "TM0001" "unreadable";
     YAML_SYNTAX = "TM0002" "yaml-syntax";
+    YAML_DUPLICATE_KEY = "TM0003" "duplicate-key";
+    YAML_VALUE = "TM0004" "yaml-value";
+    YAML_TOO_LARGE = "TM0005" "yaml-too-large";
+    NOT_A_POLICY = "TM0101" "not-a-policy";
+    MISSING_FIELD = "TM0102" "missing-field";
+    UNKNOWN_FIELD = "TM0103" "unknown-field";
+    WRONG_TYPE = "TM0104" "wrong-type";
+    UNKNOWN_WORD = "TM0105" "unknown-word";
+    BAD_NAME = "TM0106" "bad-name";
+    EXCLUSIVE_FIELDS = "TM0107" "exclusive-fields";
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod source;
 
 pub use codes::Code;
 pub use nearest::nearest;
+pub use render::Color;
 pub use source::{Position, Source, Span};
 
 use std::fmt;

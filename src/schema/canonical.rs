@@ -40,7 +40,9 @@ fn write_field(schemas: &Schemas, field: &Field, map: &mut Map<String, Value>, d
                 map.insert(name.to_owned(), zero);
             }
         }
-        Some(value) if value.is_null() || (field.wire == Wire::NotZero && is_zero(value)) => drop(map.remove(name)),
+        Some(value) if value.is_null() || (field.wire == Wire::NotZero && is_zero(value)) => {
+            drop(map.remove(name))
+        }
         Some(value) => rewrite(schemas, field.ty, value, depth),
         None => {}
     }

@@ -20,7 +20,9 @@ fn fill(schemas: &Schemas, ty: TypeId, value: &mut Value, depth: usize) {
         (Shape::Object(object), Value::Object(map)) => {
             for field in &object.fields {
                 match (map.get_mut(field.name.as_ref()), &field.default) {
-                    (Some(value), None) if meaningless(field.ty, value) => drop(map.remove(field.name.as_ref())),
+                    (Some(value), None) if meaningless(field.ty, value) => {
+                        drop(map.remove(field.name.as_ref()))
+                    }
                     (Some(value), Some(default)) if meaningless(field.ty, value) => *value = default.clone(),
                     (None, Some(default)) => drop(map.insert(field.name.to_string(), default.clone())),
                     _ => {}

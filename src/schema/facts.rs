@@ -31,7 +31,11 @@ impl File {
         File {
             api_version: None,
             replace: self.replace.into_iter().map(|(from, to)| (full(from), full(to))).collect(),
-            types: self.types.into_iter().map(|(name, facts)| (full(name), facts.with_full_names(&full))).collect(),
+            types: self
+                .types
+                .into_iter()
+                .map(|(name, facts)| (full(name), facts.with_full_names(&full)))
+                .collect(),
         }
     }
 }
@@ -109,7 +113,11 @@ impl Facts {
             extends: self.extends.map(full),
             items: boxed(self.items),
             additional_properties: boxed(self.additional_properties),
-            fields: self.fields.into_iter().map(|(name, facts)| (name, facts.with_full_names(full))).collect(),
+            fields: self
+                .fields
+                .into_iter()
+                .map(|(name, facts)| (name, facts.with_full_names(full)))
+                .collect(),
             ..self
         }
     }
@@ -120,7 +128,8 @@ impl Facts {
         let mut names = vec![ty.trim_start_matches(MARKS)];
         names.extend(self.extends.as_deref());
         names.extend(self.kind.is_some().then_some(super::load::OBJECT_META));
-        let nested = self.items.iter().chain(&self.additional_properties).map(Box::as_ref).chain(self.fields.values());
+        let nested =
+            self.items.iter().chain(&self.additional_properties).map(Box::as_ref).chain(self.fields.values());
         names.extend(nested.flat_map(Facts::references));
         names
     }

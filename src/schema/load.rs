@@ -85,7 +85,14 @@ impl<'a> Loader<'a> {
             .iter()
             .flat_map(|file| file.types.iter().map(move |(name, facts)| (name.as_str(), (facts, file))))
             .collect();
-        Loader { schemas, files, definitions, made: BTreeMap::new(), primitives: BTreeMap::new(), affected: BTreeMap::new() }
+        Loader {
+            schemas,
+            files,
+            definitions,
+            made: BTreeMap::new(),
+            primitives: BTreeMap::new(),
+            affected: BTreeMap::new(),
+        }
     }
 
     /// The type that `name` means where `meanings` hold; `user` refers to it.
@@ -150,7 +157,11 @@ impl<'a> Loader<'a> {
             Shape::List(facts.list(item).map_err(|problem| contradiction(user, problem))?)
         } else if let Some(values) = name.strip_prefix("{}") {
             let values = self.nested(user, values, facts.additional_properties.as_deref(), meanings)?;
-            Shape::Map(Map { values, min_properties: facts.min_properties, max_properties: facts.max_properties })
+            Shape::Map(Map {
+                values,
+                min_properties: facts.min_properties,
+                max_properties: facts.max_properties,
+            })
         } else if let Some(shape) = shape_of(name) {
             facts.limited(shape)
         } else if matches!(name, "" | "object") {
@@ -235,7 +246,9 @@ impl<'a> Loader<'a> {
         let always = match &self.schemas.get(ty).shape {
             _ if pointer => None,
             Shape::Object(_) | Shape::Quantity | Shape::IntOrString => Some(!facts.omit_zero),
-            Shape::String(text) if matches!(text.format, Some(TextFormat::Time | TextFormat::MicroTime)) => None,
+            Shape::String(text) if matches!(text.format, Some(TextFormat::Time | TextFormat::MicroTime)) => {
+                None
+            }
             Shape::Any => None,
             _ => Some(!facts.omit_empty.unwrap_or(!required)),
         };
@@ -249,7 +262,11 @@ impl<'a> Loader<'a> {
     }
 
     /// What goes without saying of a kind.
-    fn add_type_and_metadata(&mut self, object: &mut Object, meanings: &Meanings<'a>) -> Result<(), LoadError> {
+    fn add_type_and_metadata(
+        &mut self,
+        object: &mut Object,
+        meanings: &Meanings<'a>,
+    ) -> Result<(), LoadError> {
         let mut fields = std::mem::take(&mut object.fields).into_vec();
         for (name, ty) in [("apiVersion", "string"), ("kind", "string"), ("metadata", OBJECT_META)] {
             fields.push(self.field("kind", name, &Facts::of_type(ty), meanings)?);

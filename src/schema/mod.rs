@@ -22,7 +22,8 @@ pub use default::default;
 pub use load::LoadError;
 pub use prune::prune;
 pub use types::{
-    Field, IntFormat, Integer, Kind, List, ListKind, Map, Object, Pattern, Rule, Shape, Text, TextFormat, Type, Wire,
+    Field, IntFormat, Integer, Kind, List, ListKind, Map, Object, Pattern, Rule, Shape, Text, TextFormat,
+    Type, Wire,
 };
 pub use validate::validate;
 

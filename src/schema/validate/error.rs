@@ -106,7 +106,13 @@ impl Errors {
         self.found.len() + self.unlisted
     }
 
-    pub(super) fn push(&mut self, at: &At<'_>, reason: Reason, value: Option<&Value>, detail: impl FnOnce() -> String) {
+    pub(super) fn push(
+        &mut self,
+        at: &At<'_>,
+        reason: Reason,
+        value: Option<&Value>,
+        detail: impl FnOnce() -> String,
+    ) {
         if self.found.len() == Self::MOST {
             self.unlisted += 1;
             return;

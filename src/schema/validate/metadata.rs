@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::error::{Errors, Reason};
-use crate::schema::path::At;
 use crate::schema::Pattern;
+use crate::schema::path::At;
 
 const NAME: Pattern = Pattern::literal("x");
 

@@ -16,8 +16,8 @@ use serde_json::Value;
 
 use super::path::At;
 use super::{List, ListKind, MAX_DEPTH, Object, Schemas, Shape, Type, TypeId};
-pub use error::{FieldError, Reason};
 use error::{Errors, type_name};
+pub use error::{FieldError, Reason};
 
 /// Every reason why an API server would refuse `value`, or the change from `old` to it, as an object of the kind `ty`.
 /// `value` is what [`super::default()`] and [`super::prune()`] left. No more than 100 errors are listed.
@@ -77,22 +77,42 @@ impl Check<'_> {
     /// Whether a value is of its type. Reports it where not, and where it exceeds the type's own limits.
     fn fits(&mut self, ty: &Type, value: &Value, at: &At<'_>) -> bool {
         let expected = match (&ty.shape, value) {
-            (Shape::Any, _) | (Shape::Boolean, Value::Bool(_)) | (Shape::Number, Value::Number(_)) => return true,
+            (Shape::Any, _) | (Shape::Boolean, Value::Bool(_)) | (Shape::Number, Value::Number(_)) => {
+                return true;
+            }
             (Shape::Object(object), Value::Object(map)) => {
-                return limits::properties(&mut self.errors, object.min_properties, object.max_properties, map, at);
+                return limits::properties(
+                    &mut self.errors,
+                    object.min_properties,
+                    object.max_properties,
+                    map,
+                    at,
+                );
             }
             (Shape::Map(limit), Value::Object(map)) => {
-                return limits::properties(&mut self.errors, limit.min_properties, limit.max_properties, map, at);
+                return limits::properties(
+                    &mut self.errors,
+                    limit.min_properties,
+                    limit.max_properties,
+                    map,
+                    at,
+                );
             }
-            (Shape::List(list), Value::Array(items)) => return limits::items(&mut self.errors, list, items, at),
-            (Shape::String(limit), Value::String(text)) => return limits::text(&mut self.errors, limit, text, at),
+            (Shape::List(list), Value::Array(items)) => {
+                return limits::items(&mut self.errors, list, items, at);
+            }
+            (Shape::String(limit), Value::String(text)) => {
+                return limits::text(&mut self.errors, limit, text, at);
+            }
             (Shape::Quantity, Value::String(text)) => return limits::quantity(&mut self.errors, text, at),
             (Shape::Quantity, Value::Number(_)) if self.native => return true,
             (Shape::IntOrString, Value::String(_)) => return true,
             (Shape::Integer(limit), Value::Number(number)) if limits::is_whole(number) => {
                 return limits::integer(&mut self.errors, limit, number, at);
             }
-            (Shape::Quantity | Shape::IntOrString, Value::Number(number)) if limits::is_whole(number) => return true,
+            (Shape::Quantity | Shape::IntOrString, Value::Number(number)) if limits::is_whole(number) => {
+                return true;
+            }
             (shape, _) => shape_name(shape),
         };
         self.errors.wrong_type(at, expected, type_name(value));

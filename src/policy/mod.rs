@@ -1,0 +1,12 @@
+//! Policy documents: from text to something that can only be valid.
+//!
+//! [`parse`] reads the form of a document, [`check`] its meaning; each reports every problem at once. The language is
+//! described in `policies/README.md`. What a policy does to a `TrainJob` is the business of `plan`.
+
+pub mod document;
+mod fields;
+mod holes;
+mod parse;
+
+pub use document::Document;
+pub use parse::{API_VERSION, KIND, parse};
