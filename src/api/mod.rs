@@ -4,9 +4,18 @@
 //! `types.json` defines our kinds, the union of what Kubeflow Trainer v2.0 to v2.3 accept; both the schemas used
 //! offline ([`schemas`]) and the CRDs for a cluster come from it.
 
+mod crd;
+
 use std::sync::LazyLock;
 
+pub use crd::{crd_files, crds};
+
 use crate::schema::{DATA, LoadError, Schemas};
+
+/// The API group of our kinds.
+pub const GROUP: &str = "trainer.kubeflow.org";
+/// Their version.
+pub const VERSION: &str = "v1alpha1";
 
 /// Every kind the project knows.
 pub fn schemas() -> &'static Schemas {

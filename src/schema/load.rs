@@ -115,6 +115,7 @@ impl<'a> Loader<'a> {
             self.add_type_and_metadata(object, meanings)?;
         }
         ty.name = Some(name.into());
+        ty.doc = facts.doc.clone();
         self.schemas.set(id, ty);
         Ok(id)
     }
@@ -169,7 +170,8 @@ impl<'a> Loader<'a> {
         } else {
             return self.variant(user, name, facts, meanings);
         };
-        Ok(Type { name: None, shape, nullable: facts.nullable, rules: facts.validations.clone() })
+        let (nullable, rules, doc) = (facts.nullable, facts.validations.clone(), None);
+        Ok(Type { name: None, shape, nullable, rules, doc })
     }
 
     fn nested(

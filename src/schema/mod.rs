@@ -12,6 +12,7 @@ mod canonical;
 mod default;
 mod facts;
 mod load;
+mod openapi;
 mod path;
 mod prune;
 mod types;
@@ -20,6 +21,7 @@ pub mod validate;
 pub use canonical::canonical;
 pub use default::default;
 pub use load::LoadError;
+pub use openapi::structural_schema;
 pub use prune::prune;
 pub use types::{
     Field, IntFormat, Integer, Kind, List, ListKind, Map, Object, Pattern, Rule, Shape, Text, TextFormat,

@@ -19,14 +19,16 @@ pub struct Type {
     pub nullable: bool,
     /// CEL rules that a value must satisfy.
     pub rules: Vec<Rule>,
+    /// What it is for; only our own types say so.
+    pub doc: Option<Box<str>>,
 }
 
-pub(super) static ANY: Type = Type { name: None, shape: Shape::Any, nullable: true, rules: Vec::new() };
+pub(super) static ANY: Type = Type { name: None, shape: Shape::Any, nullable: true, rules: Vec::new(), doc: None };
 
 impl Type {
     /// An anonymous type without rules.
     pub fn new(shape: Shape) -> Type {
-        Type { name: None, shape, nullable: false, rules: Vec::new() }
+        Type { name: None, shape, nullable: false, rules: Vec::new(), doc: None }
     }
 }
 

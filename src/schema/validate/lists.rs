@@ -32,8 +32,11 @@ pub(super) fn report_duplicates(errors: &mut Errors, kind: &ListKind, items: &[V
 }
 
 fn duplicates(kind: &ListKind, items: &[Value]) -> Vec<usize> {
-    if items.len() < 2 || *kind == ListKind::Atomic {
-        return Vec::new();
+    let keyed = |item: &Value| item.is_object() || item.is_null();
+    match kind {
+        ListKind::Atomic => return Vec::new(),
+        ListKind::Map(_) if !items.iter().all(keyed) => return Vec::new(), // its type is wrong, that is enough
+        ListKind::Map(_) | ListKind::Set => {}
     }
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let identity = |item: &Value| match kind {

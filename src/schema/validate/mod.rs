@@ -15,8 +15,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::path::At;
-use super::{List, ListKind, MAX_DEPTH, Object, Schemas, Shape, Type, TypeId};
+use super::{List, ListKind, MAX_DEPTH, Map, Object, Schemas, Shape, Type, TypeId};
 use error::{Errors, type_name};
+pub(super) use limits::QUANTITY;
 pub use error::{FieldError, Reason};
 
 /// Every reason why an API server would refuse `value`, or the change from `old` to it, as an object of the kind `ty`.
@@ -76,46 +77,30 @@ impl Check<'_> {
 
     /// Whether a value is of its type. Reports it where not, and where it exceeds the type's own limits.
     fn fits(&mut self, ty: &Type, value: &Value, at: &At<'_>) -> bool {
-        let expected = match (&ty.shape, value) {
-            (Shape::Any, _) | (Shape::Boolean, Value::Bool(_)) | (Shape::Number, Value::Number(_)) => {
-                return true;
+        let errors = &mut self.errors;
+        match (&ty.shape, value) {
+            (Shape::Object(Object { min_properties: least, max_properties: most, .. }), Value::Object(map))
+            | (Shape::Map(Map { min_properties: least, max_properties: most, .. }), Value::Object(map)) => {
+                limits::properties(errors, *least, *most, map, at);
             }
-            (Shape::Object(object), Value::Object(map)) => {
-                return limits::properties(
-                    &mut self.errors,
-                    object.min_properties,
-                    object.max_properties,
-                    map,
-                    at,
-                );
-            }
-            (Shape::Map(limit), Value::Object(map)) => {
-                return limits::properties(
-                    &mut self.errors,
-                    limit.min_properties,
-                    limit.max_properties,
-                    map,
-                    at,
-                );
-            }
-            (Shape::List(list), Value::Array(items)) => {
-                return limits::items(&mut self.errors, list, items, at);
-            }
-            (Shape::String(limit), Value::String(text)) => {
-                return limits::text(&mut self.errors, limit, text, at);
-            }
-            (Shape::Quantity, Value::String(text)) => return limits::quantity(&mut self.errors, text, at),
-            (Shape::Quantity, Value::Number(_)) if self.native => return true,
-            (Shape::IntOrString, Value::String(_)) => return true,
-            (Shape::Integer(limit), Value::Number(number)) if limits::is_whole(number) => {
-                return limits::integer(&mut self.errors, limit, number, at);
-            }
-            (Shape::Quantity | Shape::IntOrString, Value::Number(number)) if limits::is_whole(number) => {
-                return true;
-            }
-            (shape, _) => shape_name(shape),
-        };
-        self.errors.wrong_type(at, expected, type_name(value));
+            (Shape::List(list), Value::Array(items)) => limits::items(errors, list, items, at),
+            (Shape::String(limit), Value::String(text)) => limits::text(errors, limit, text, at),
+            (Shape::Quantity, Value::String(text)) => limits::quantity(errors, text, at),
+            (Shape::Integer(limit), Value::Number(number)) => match limits::whole(number) {
+                Some(whole) => limits::integer(errors, limit, whole, at),
+                None => return self.wrong_type(ty, value, at),
+            },
+            (Shape::Quantity | Shape::IntOrString, Value::Number(number)) if limits::whole(number).is_some() => {}
+            (Shape::Quantity, Value::Number(_)) if self.native => {}
+            (Shape::IntOrString, Value::String(_)) | (Shape::Any, _) => {}
+            (Shape::Boolean, Value::Bool(_)) | (Shape::Number, Value::Number(_)) => {}
+            _ => return self.wrong_type(ty, value, at),
+        }
+        true
+    }
+
+    fn wrong_type(&mut self, ty: &Type, value: &Value, at: &At<'_>) -> bool {
+        self.errors.wrong_type(at, shape_name(&ty.shape), type_name(value));
         false
     }
 
@@ -135,8 +120,8 @@ impl Check<'_> {
     }
 
     fn fields(&mut self, object: &Object, map: &serde_json::Map<String, Value>, old: Old<'_>, at: &At<'_>) {
-        if object.kind.is_some() && at.depth == 0 && !old.unchanged {
-            metadata::check(&mut self.errors, map.get("metadata"));
+        if object.kind.is_some() && at.depth == 0 {
+            metadata::check(&mut self.errors, map.get("metadata"), old.value.and_then(|old| old.get("metadata")));
         }
         for field in &object.fields {
             match map.get(field.name.as_ref()) {
