@@ -12,8 +12,10 @@ fn compare(dir: &Path, wanted: &[(String, String)]) {
             std::fs::write(dir.join(name), text).unwrap();
         }
     }
-    let mut found: Vec<String> =
-        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut found: Vec<String> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     found.sort();
     let mut names: Vec<&String> = wanted.iter().map(|(name, _)| name).collect();
     names.sort();
@@ -39,7 +41,8 @@ fn schema_data_is_that_of_the_pinned_modules() {
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("schema-data");
     let _ = std::fs::remove_dir_all(&out);
     std::fs::create_dir_all(&out).unwrap();
-    let status = Command::new("go").args(["run", "./generate"]).arg(&out).current_dir(&tools).status().unwrap();
+    let status =
+        Command::new("go").args(["run", "./generate"]).arg(&out).current_dir(&tools).status().unwrap();
     assert!(status.success(), "the generator failed");
     let read = |entry: std::io::Result<std::fs::DirEntry>| {
         let entry = entry.unwrap();

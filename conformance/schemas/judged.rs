@@ -56,7 +56,10 @@ fn random_objects_are_stored_as_the_api_server_stores_them() {
         assert_eq!(found, None, "seed {seed}: {changed_object}\nfrom {}", stored["object"]);
     }
     eprintln!("{refused} refused, {updated} updated");
-    assert!((300..2_900).contains(&refused), "{refused} of 3000 are wrong: too few or too many to say anything");
+    assert!(
+        (300..2_900).contains(&refused),
+        "{refused} of 3000 are wrong: too few or too many to say anything"
+    );
 }
 
 /// The objects of our kinds that a case creates.
@@ -87,7 +90,8 @@ fn difference(judge: &mut Judge, object: &Value, old: Option<&Value>) -> Option<
     if typed && !same(&stored, &theirs["object"]) {
         return Some(format!("stored\n  ours   {stored}\n  theirs {}", theirs["object"]));
     }
-    let their_dropped: BTreeSet<String> = serde_json::from_value(theirs["dropped"].clone()).unwrap_or_default();
+    let their_dropped: BTreeSet<String> =
+        serde_json::from_value(theirs["dropped"].clone()).unwrap_or_default();
     if typed && dropped != their_dropped {
         return Some(format!("dropped\n  ours   {dropped:?}\n  theirs {their_dropped:?}"));
     }
@@ -102,7 +106,25 @@ fn causes(answer: &Value) -> BTreeSet<(String, String)> {
     let mut causes = BTreeSet::new();
     for cause in answer["errors"].as_array().into_iter().flatten() {
         let (path, message) = (text(cause, "field"), text(cause, "message"));
-        if ["Only one of", "immutable", "umProcPerNode must", "RFC 1035", "more than 63 characters", "StartupPolicy", "numNodes should", "ManagedBy", "lastUpdatedTime is", "evaluating rule", "containerNames must", "namespace cannot"].iter().any(|w| message.contains(w)) { continue; }
+        if [
+            "Only one of",
+            "immutable",
+            "umProcPerNode must",
+            "RFC 1035",
+            "more than 63 characters",
+            "StartupPolicy",
+            "numNodes should",
+            "ManagedBy",
+            "lastUpdatedTime is",
+            "evaluating rule",
+            "containerNames must",
+            "namespace cannot",
+        ]
+        .iter()
+        .any(|w| message.contains(w))
+        {
+            continue;
+        }
         let place = message.contains("Checked value").then(|| message.rsplit(' ').next().unwrap().to_owned());
         let path = place.unwrap_or(if path == "<nil>" { String::new() } else { path });
         causes.insert((path, text(cause, "reason")));

@@ -2,7 +2,19 @@
 //!
 //! `UPDATE_GOLDENS=1 cargo test --test schemas` writes the generated files again.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test reads files, says what it skips, and fails by a panic"
+)]
+#![allow(unreachable_pub, reason = "nothing is reachable from outside a test")]
+
+mod corpus;
 mod generated;
 mod judged;
 mod random;
 mod support;
+mod versions;

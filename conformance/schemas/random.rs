@@ -42,7 +42,8 @@ impl Random {
         object["kind"] = kind.into();
         object["metadata"] = json!({"name": self.pick(&["job", "a.b", "-", "Job", "x1"])});
         if self.chance(20) {
-            object["metadata"]["labels"] = json!({*self.pick(&["a", "a/b", "a b", ""]): self.pick(&["", "x", "x y"])});
+            object["metadata"]["labels"] =
+                json!({*self.pick(&["a", "a/b", "a b", ""]): self.pick(&["", "x", "x y"])});
         }
         object
     }
@@ -56,7 +57,16 @@ impl Random {
     }
 
     fn anything(&mut self) -> Value {
-        let choices = [json!(true), json!("text"), json!(""), json!(7), json!(2.0), json!(1.5), json!([]), json!({"a": 1})];
+        let choices = [
+            json!(true),
+            json!("text"),
+            json!(""),
+            json!(7),
+            json!(2.0),
+            json!(1.5),
+            json!([]),
+            json!({"a": 1}),
+        ];
         self.pick(&choices).clone()
     }
 
@@ -78,7 +88,9 @@ impl Random {
             Shape::Map(values) => {
                 let keys = ["cpu", "memory", "a/b", "x"];
                 let count = self.below(3);
-                (0..count).map(|_| ((*self.pick(&keys)).to_owned(), self.value(schemas, values.values, depth + 1))).collect()
+                (0..count)
+                    .map(|_| ((*self.pick(&keys)).to_owned(), self.value(schemas, values.values, depth + 1)))
+                    .collect()
             }
             Shape::List(list) => {
                 let most = list.max_items.map_or(3, |most| usize::try_from(most).unwrap().min(17) + 1);
@@ -86,13 +98,27 @@ impl Random {
                 (0..count).map(|_| self.value(schemas, list.item, depth + 1)).collect()
             }
             Shape::String(text) => self.text(text).into(),
-            Shape::Integer(_) => {
-                (*self.pick(&[0, 1, 2, 5, 60, 101, -1, i64::from(i32::MAX), i64::from(i32::MAX) + 1, i64::MIN])).into()
-            }
+            Shape::Integer(_) => (*self.pick(&[
+                0,
+                1,
+                2,
+                5,
+                60,
+                101,
+                -1,
+                i64::from(i32::MAX),
+                i64::from(i32::MAX) + 1,
+                i64::MIN,
+            ]))
+            .into(),
             Shape::Number => json!(1.5),
             Shape::Boolean => self.chance(50).into(),
-            Shape::IntOrString => self.pick(&[json!(1), json!("auto"), json!("80"), json!(1.0), json!(0.5)]).clone(),
-            Shape::Quantity => self.pick(&[json!("1"), json!("1Gi"), json!(2), json!("1gi"), json!(0.5), json!("1e3")]).clone(),
+            Shape::IntOrString => {
+                self.pick(&[json!(1), json!("auto"), json!("80"), json!(1.0), json!(0.5)]).clone()
+            }
+            Shape::Quantity => self
+                .pick(&[json!("1"), json!("1Gi"), json!(2), json!("1gi"), json!(0.5), json!("1e3")])
+                .clone(),
             Shape::Any => self.anything(),
         }
     }

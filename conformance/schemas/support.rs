@@ -34,10 +34,17 @@ impl Judge {
         }
         let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("schema-judge");
         let mut build = Command::new("go");
-        build.args(["build", "-o"]).arg(&program).arg("./judge").current_dir(repository().join("conformance/schemas"));
+        build
+            .args(["build", "-o"])
+            .arg(&program)
+            .arg("./judge")
+            .current_dir(repository().join("conformance/schemas"));
         assert!(build.status().unwrap().success(), "the judge does not build");
-        let mut process =
-            Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("start the judge");
+        let mut process = Command::new(program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("start the judge");
         let questions = process.stdin.take().unwrap();
         let answers = BufReader::new(process.stdout.take().unwrap());
         let mut judge = Judge { process, questions, answers };
@@ -68,7 +75,9 @@ impl Drop for Judge {
 /// The cases of one file of the recorded corpus; `None` where there is none.
 pub fn corpus(file: &str) -> Option<Vec<Value>> {
     let Some(folder) = std::env::var_os("TRAINMASTER_TEST_DATA") else {
-        eprintln!("SKIPPED: TRAINMASTER_TEST_DATA is not set, so nothing is compared with the recorded corpus");
+        eprintln!(
+            "SKIPPED: TRAINMASTER_TEST_DATA is not set, so nothing is compared with the recorded corpus"
+        );
         return None;
     };
     let path = Path::new(&folder).join("corpus").join(file);

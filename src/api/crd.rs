@@ -13,7 +13,9 @@ pub fn crds() -> Vec<Value> {
 
 /// The same as `(file name, YAML text)`, ready for `kubectl apply`.
 pub fn crd_files() -> Vec<(String, String)> {
-    let plural = |crd: &Value| crd.pointer("/spec/names/plural").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let plural = |crd: &Value| {
+        crd.pointer("/spec/names/plural").and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
     let file = |crd: &Value| (format!("{GROUP}_{}.yaml", plural(crd)), format!("{NOTE}{}", yaml::emit(crd)));
     crds().iter().map(file).collect()
 }

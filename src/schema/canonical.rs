@@ -22,10 +22,14 @@ fn rewrite(schemas: &Schemas, ty: TypeId, value: &mut Value, depth: usize) {
             }
         }
         (Shape::Map(values), Value::Object(map)) => {
-            map.values_mut().for_each(|value| rewrite(schemas, values.values, value, depth + 1));
+            for value in map.values_mut() {
+                rewrite(schemas, values.values, value, depth + 1);
+            }
         }
         (Shape::List(list), Value::Array(items)) => {
-            items.iter_mut().for_each(|item| rewrite(schemas, list.item, item, depth + 1));
+            for item in items {
+                rewrite(schemas, list.item, item, depth + 1);
+            }
         }
         _ => {}
     }
@@ -33,18 +37,23 @@ fn rewrite(schemas: &Schemas, ty: TypeId, value: &mut Value, depth: usize) {
 
 fn write_field(schemas: &Schemas, field: &Field, map: &mut Map<String, Value>, depth: usize) {
     let name = field.name.as_ref();
-    match map.get_mut(name) {
-        Some(Value::Null) | None if field.wire == Wire::Always && !field.required => {
-            if let Some(mut zero) = zero(&schemas.get(field.ty).shape) {
-                rewrite(schemas, field.ty, &mut zero, depth);
-                map.insert(name.to_owned(), zero);
-            }
+    let ty = schemas.get(field.ty);
+    let missing = (field.wire == Wire::Always && !field.required).then(|| zero(&ty.shape)).flatten();
+    match (map.get_mut(name), missing) {
+        (Some(Value::Null) | None, Some(mut zero)) => {
+            rewrite(schemas, field.ty, &mut zero, depth);
+            map.insert(name.to_owned(), zero);
         }
-        Some(value) if value.is_null() || (field.wire == Wire::NotZero && is_zero(value)) => {
-            drop(map.remove(name))
-        }
-        Some(value) => rewrite(schemas, field.ty, value, depth),
-        None => {}
+        (Some(value), _) if dropped(field.wire, value, ty.nullable) => _ = map.remove(name),
+        (Some(value), _) => rewrite(schemas, field.ty, value, depth),
+        (None, None) => {}
+    }
+}
+
+fn dropped(wire: Wire, value: &Value, nullable: bool) -> bool {
+    match value {
+        Value::Null => !nullable,
+        value => wire == Wire::NotZero && is_zero(value),
     }
 }
 

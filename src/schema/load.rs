@@ -115,7 +115,7 @@ impl<'a> Loader<'a> {
             self.add_type_and_metadata(object, meanings)?;
         }
         ty.name = Some(name.into());
-        ty.doc = facts.doc.clone();
+        ty.doc.clone_from(&facts.doc);
         self.schemas.set(id, ty);
         Ok(id)
     }

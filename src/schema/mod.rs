@@ -15,6 +15,8 @@ mod load;
 mod openapi;
 mod path;
 mod prune;
+#[cfg(test)]
+mod tests;
 mod types;
 pub mod validate;
 

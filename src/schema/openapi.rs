@@ -4,27 +4,32 @@ use serde_json::{Map as JsonMap, Value, json};
 
 use super::types::{Field, Integer, List, ListKind, Map, Object, Rule, Shape, Text};
 use super::validate::QUANTITY;
-use super::{IntFormat, MAX_DEPTH, Schemas, TextFormat, TypeId};
+use super::{IntFormat, Schemas, TextFormat, TypeId};
 
 /// The structural schema of `ty`, with every type it refers to written out: what an API server takes as
 /// `openAPIV3Schema`. A type that contains itself cannot be written out; it ends as one that keeps everything.
 pub fn structural_schema(schemas: &Schemas, ty: TypeId) -> Value {
-    schema(schemas, ty, 0)
+    schema(schemas, ty, &mut Vec::new())
 }
 
-fn schema(schemas: &Schemas, id: TypeId, depth: usize) -> Value {
+/// `around` are the types that this one is written out within.
+fn schema(schemas: &Schemas, id: TypeId, around: &mut Vec<TypeId>) -> Value {
     let ty = schemas.get(id);
     let mut out = Schema::default();
+    let ends = around.contains(&id);
+    around.push(id);
     match &ty.shape {
-        Shape::Object(object) if depth <= MAX_DEPTH => fields(schemas, object, depth, &mut out),
-        Shape::Map(map) if depth <= MAX_DEPTH => {
+        Shape::Any => out.put("x-kubernetes-preserve-unknown-fields", true),
+        _ if ends => out.put("x-kubernetes-preserve-unknown-fields", true),
+        Shape::Object(object) => fields(schemas, object, around, &mut out),
+        Shape::Map(map) => {
             let Map { values, min_properties, max_properties } = map;
             out.put("type", "object");
-            out.put("additionalProperties", schema(schemas, *values, depth + 1));
+            out.put("additionalProperties", schema(schemas, *values, around));
             out.maybe("minProperties", *min_properties);
             out.maybe("maxProperties", *max_properties);
         }
-        Shape::List(list) if depth <= MAX_DEPTH => items(schemas, list, depth, &mut out),
+        Shape::List(list) => items(schemas, list, around, &mut out),
         Shape::String(limits) => text(limits, &mut out),
         Shape::Integer(limits) => integer(limits, &mut out),
         Shape::Number => out.put("type", "number"),
@@ -34,10 +39,8 @@ fn schema(schemas: &Schemas, id: TypeId, depth: usize) -> Value {
             out.put("x-kubernetes-int-or-string", true);
             out.put("pattern", QUANTITY.source());
         }
-        Shape::Any | Shape::Object(_) | Shape::Map(_) | Shape::List(_) => {
-            out.put("x-kubernetes-preserve-unknown-fields", true);
-        }
     }
+    around.pop();
     out.maybe("nullable", ty.nullable.then_some(true));
     out.maybe("description", ty.doc.as_deref());
     let rules: Vec<Value> = ty.rules.iter().map(rule).collect();
@@ -45,13 +48,13 @@ fn schema(schemas: &Schemas, id: TypeId, depth: usize) -> Value {
     Value::Object(out.0)
 }
 
-fn fields(schemas: &Schemas, object: &Object, depth: usize, out: &mut Schema) {
+fn fields(schemas: &Schemas, object: &Object, around: &mut Vec<TypeId>, out: &mut Schema) {
     let Object { fields, open, min_properties, max_properties, atomic, kind } = object;
-    let root = kind.is_some() && depth == 0;
-    let field_schema = |field: &Field| {
+    let root = kind.is_some() && around.len() == 1;
+    let mut field_schema = |field: &Field| {
         let mut schema = match field.name.as_ref() {
             "metadata" if root => json!({"type": "object"}), // what it is goes without saying, and must
-            _ => schema(schemas, field.ty, depth + 1),
+            _ => schema(schemas, field.ty, around),
         };
         if let Value::Object(schema) = &mut schema {
             schema.extend(field.default.clone().map(|value| ("default".to_owned(), value)));
@@ -60,9 +63,10 @@ fn fields(schemas: &Schemas, object: &Object, depth: usize, out: &mut Schema) {
         (field.name.to_string(), schema)
     };
     out.put("type", "object");
-    let properties: JsonMap<String, Value> = fields.iter().map(field_schema).collect();
+    let properties: JsonMap<String, Value> = fields.iter().map(&mut field_schema).collect();
     out.maybe("properties", (!properties.is_empty()).then_some(properties));
-    let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| &*field.name).collect();
+    let required: Vec<&str> =
+        fields.iter().filter(|field| field.required).map(|field| &*field.name).collect();
     out.maybe("required", (!required.is_empty()).then_some(required));
     out.maybe("x-kubernetes-preserve-unknown-fields", open.then_some(true));
     out.maybe("minProperties", *min_properties);
@@ -70,17 +74,17 @@ fn fields(schemas: &Schemas, object: &Object, depth: usize, out: &mut Schema) {
     out.maybe("x-kubernetes-map-type", atomic.then_some("atomic"));
 }
 
-fn items(schemas: &Schemas, list: &List, depth: usize, out: &mut Schema) {
+fn items(schemas: &Schemas, list: &List, around: &mut Vec<TypeId>, out: &mut Schema) {
     // How patches merge is not said: the API server merges objects of a CRD by their list types alone.
     let List { item, kind, merge_key: _, retain_keys: _, min_items, max_items } = list;
     out.put("type", "array");
-    out.put("items", schema(schemas, *item, depth + 1));
+    out.put("items", schema(schemas, *item, around));
     match kind {
         ListKind::Atomic => out.put("x-kubernetes-list-type", "atomic"),
         ListKind::Set => out.put("x-kubernetes-list-type", "set"),
         ListKind::Map(keys) => {
             out.put("x-kubernetes-list-type", "map");
-            out.put("x-kubernetes-list-map-keys", keys.iter().map(|key| key.to_string()).collect::<Vec<_>>());
+            out.put("x-kubernetes-list-map-keys", keys.iter().map(ToString::to_string).collect::<Vec<_>>());
         }
     }
     out.maybe("minItems", *min_items);

@@ -23,7 +23,8 @@ pub struct Type {
     pub doc: Option<Box<str>>,
 }
 
-pub(super) static ANY: Type = Type { name: None, shape: Shape::Any, nullable: true, rules: Vec::new(), doc: None };
+pub(super) static ANY: Type =
+    Type { name: None, shape: Shape::Any, nullable: true, rules: Vec::new(), doc: None };
 
 impl Type {
     /// An anonymous type without rules.

@@ -93,7 +93,11 @@ pub(super) fn whole(number: &Number) -> Option<i64> {
 pub(super) fn integer(errors: &mut Errors, limit: &Integer, whole: i64, at: &At<'_>) {
     let value = Value::from(whole);
     if limit.format == Some(IntFormat::Int32) && i32::try_from(whole).is_err() {
-        errors.invalid(at, Some(&value), format!("Checked value must be of type integer with format int32 in {at}"));
+        errors.invalid(
+            at,
+            Some(&value),
+            format!("Checked value must be of type integer with format int32 in {at}"),
+        );
         return;
     }
     if let Some(most) = limit.maximum.filter(|most| whole > *most) {

@@ -7,7 +7,8 @@ use crate::schema::Pattern;
 use crate::schema::path::At;
 
 /// Lower-case letters, digits and `-`, in parts between points.
-static SUBDOMAIN: Pattern = Pattern::literal(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$");
+static SUBDOMAIN: Pattern =
+    Pattern::literal(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$");
 /// Letters, digits, `-`, `_` and `.`, at both ends a letter or digit.
 static WORD: Pattern = Pattern::literal("^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$");
 
@@ -55,7 +56,8 @@ fn fixed(errors: &mut Errors, metadata: &Map<String, Value>, old: &Value, at: &A
 fn annotations(errors: &mut Errors, annotations: Option<&Value>, at: &At<'_>) {
     let Some(annotations) = annotations.and_then(Value::as_object) else { return };
     keys(errors, annotations.keys().filter(|key| !is_qualified(&key.to_lowercase())), at);
-    let size: usize = annotations.iter().map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum();
+    let size: usize =
+        annotations.iter().map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum();
     if size > ANNOTATIONS_SIZE {
         errors.push(at, Reason::TooLong, None, || format!("may not be more than {ANNOTATIONS_SIZE} bytes"));
     }
@@ -96,7 +98,8 @@ fn generate_name(errors: &mut Errors, prefix: Option<&Value>, at: &At<'_>) {
 fn name(errors: &mut Errors, metadata: &Map<String, Value>, at: &At<'_>) {
     let name = metadata.get("name").unwrap_or(&Value::Null);
     match name.as_str() {
-        Some("") | None if metadata.get("generateName").and_then(Value::as_str).is_some_and(|name| !name.is_empty()) => {}
+        Some("") | None
+            if metadata.get("generateName").and_then(Value::as_str).is_some_and(|name| !name.is_empty()) => {}
         Some("") => errors.push(at, Reason::Required, None, || "name or generateName is required".to_owned()),
         None if name.is_null() => {
             errors.push(at, Reason::Required, None, || "name or generateName is required".to_owned());

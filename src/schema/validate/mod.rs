@@ -17,8 +17,8 @@ use serde_json::Value;
 use super::path::At;
 use super::{List, ListKind, MAX_DEPTH, Map, Object, Schemas, Shape, Type, TypeId};
 use error::{Errors, type_name};
-pub(super) use limits::QUANTITY;
 pub use error::{FieldError, Reason};
+pub(super) use limits::QUANTITY;
 
 /// Every reason why an API server would refuse `value`, or the change from `old` to it, as an object of the kind `ty`.
 /// `value` is what [`super::default()`] and [`super::prune()`] left. No more than 100 errors are listed.
@@ -79,8 +79,11 @@ impl Check<'_> {
     fn fits(&mut self, ty: &Type, value: &Value, at: &At<'_>) -> bool {
         let errors = &mut self.errors;
         match (&ty.shape, value) {
-            (Shape::Object(Object { min_properties: least, max_properties: most, .. }), Value::Object(map))
-            | (Shape::Map(Map { min_properties: least, max_properties: most, .. }), Value::Object(map)) => {
+            (
+                Shape::Object(Object { min_properties: least, max_properties: most, .. })
+                | Shape::Map(Map { min_properties: least, max_properties: most, .. }),
+                Value::Object(map),
+            ) => {
                 limits::properties(errors, *least, *most, map, at);
             }
             (Shape::List(list), Value::Array(items)) => limits::items(errors, list, items, at),
@@ -90,10 +93,13 @@ impl Check<'_> {
                 Some(whole) => limits::integer(errors, limit, whole, at),
                 None => return self.wrong_type(ty, value, at),
             },
-            (Shape::Quantity | Shape::IntOrString, Value::Number(number)) if limits::whole(number).is_some() => {}
+            (Shape::Quantity | Shape::IntOrString, Value::Number(number))
+                if limits::whole(number).is_some() => {}
             (Shape::Quantity, Value::Number(_)) if self.native => {}
-            (Shape::IntOrString, Value::String(_)) | (Shape::Any, _) => {}
-            (Shape::Boolean, Value::Bool(_)) | (Shape::Number, Value::Number(_)) => {}
+            (Shape::IntOrString, Value::String(_))
+            | (Shape::Boolean, Value::Bool(_))
+            | (Shape::Number, Value::Number(_))
+            | (Shape::Any, _) => {}
             _ => return self.wrong_type(ty, value, at),
         }
         true
@@ -121,7 +127,11 @@ impl Check<'_> {
 
     fn fields(&mut self, object: &Object, map: &serde_json::Map<String, Value>, old: Old<'_>, at: &At<'_>) {
         if object.kind.is_some() && at.depth == 0 {
-            metadata::check(&mut self.errors, map.get("metadata"), old.value.and_then(|old| old.get("metadata")));
+            metadata::check(
+                &mut self.errors,
+                map.get("metadata"),
+                old.value.and_then(|old| old.get("metadata")),
+            );
         }
         for field in &object.fields {
             match map.get(field.name.as_ref()) {
