@@ -10,4 +10,5 @@
 
 pub mod diagnostic;
 pub mod policy;
+pub mod quantity;
 pub mod yaml;
