@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 use num_bigint::{BigInt, Sign};
 
-/// `value` × 10^`scale`, with a scale of at least −9. Which variant holds an amount is decided as Kubernetes decides it, and never changes by itself.
+/// `value` × 10^`scale`, with a scale of at least −9. Which variant holds an amount is decided as Kubernetes decides it,
+/// and never changes by itself.
 #[derive(Clone, Debug)]
 pub(super) enum Amount {
     Small { value: i64, scale: i32 },

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::suffix::meant_by;
 use super::{MAX_EXPONENT, MAX_LENGTH};
 
 /// Why something is no quantity.
@@ -31,13 +32,8 @@ pub enum QuantityError {
         hint: Hint,
     },
     /// An exponent that is not a whole number: `1e1.5`.
-    #[error("quantity `{text}` has the exponent `{exponent}`, which is not a whole number")]
-    Exponent {
-        /// The whole text.
-        text: Excerpt,
-        /// What follows the `e`.
-        exponent: Excerpt,
-    },
+    #[error("the exponent of quantity `{0}` is not a whole number")]
+    Exponent(Excerpt),
     /// An exponent beyond [`MAX_EXPONENT`].
     #[error("quantity `{0}` has an exponent beyond {MAX_EXPONENT}")]
     ExponentTooLarge(Excerpt),
@@ -68,11 +64,8 @@ impl fmt::Display for Excerpt {
 pub struct Hint(Option<&'static str>);
 
 impl Hint {
-    /// The suffix that differs from `wrong` in case, or in the `B` of bytes.
     pub(super) fn new(wrong: &str) -> Hint {
-        const SUFFIXES: [&str; 12] = ["k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-        let bare = wrong.trim_end_matches(['B', 'b']);
-        Hint(SUFFIXES.into_iter().find(|suffix| suffix.eq_ignore_ascii_case(bare)))
+        Hint(meant_by(wrong))
     }
 }
 

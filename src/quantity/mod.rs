@@ -14,6 +14,7 @@ mod amount;
 mod error;
 mod parse;
 mod print;
+mod suffix;
 
 pub use error::QuantityError;
 pub use print::Canonical;

@@ -6,7 +6,8 @@ use serde_json::{Number, Value};
 use super::amount::{Amount, divide_away, pow10};
 use super::error::{Excerpt, Hint};
 use super::print::prints_as;
-use super::{Format, MAX_EXPONENT, MAX_LENGTH, Quantity, QuantityError};
+use super::suffix::{Suffix, WrongSuffix};
+use super::{Format, MAX_LENGTH, Quantity, QuantityError};
 
 /// The smallest power of ten: one billionth.
 const NANO: i32 = -9;
@@ -49,12 +50,6 @@ struct Parts<'a> {
     suffix: Suffix,
 }
 
-/// A power of ten, or of two for [`Format::BinarySi`].
-struct Suffix {
-    format: Format,
-    exponent: i32,
-}
-
 pub(super) fn parse(text: &str) -> Result<Quantity, QuantityError> {
     let parts = split(text)?;
     if let Some(mut quantity) = parts.small() {
@@ -79,7 +74,7 @@ fn split(text: &str) -> Result<Parts<'_>, QuantityError> {
     };
     let (whole, rest) = digits(unsigned);
     let (fraction, rest) = rest.strip_prefix('.').map_or(("", rest), digits);
-    let suffix = Suffix::parse(rest).map_err(|wrong| wrong.error(text, rest))?;
+    let suffix = Suffix::parse(rest).map_err(|wrong| suffix_error(&wrong, text, rest))?;
     let any = !whole.is_empty() || !fraction.is_empty();
     let whole = match whole.trim_start_matches('0') {
         "" => "0",
@@ -94,74 +89,14 @@ fn digits(text: &str) -> (&str, &str) {
     text.split_at_checked(end).unwrap_or((text, ""))
 }
 
-/// What is wrong with a suffix.
-enum WrongSuffix {
-    Unknown,
-    NotWhole,
-    TooLarge,
-}
-
-impl WrongSuffix {
-    fn error(self, text: &str, suffix: &str) -> QuantityError {
-        let whole = Excerpt::new(text);
-        match self {
-            WrongSuffix::Unknown if suffix == text => QuantityError::Number(whole),
-            WrongSuffix::Unknown => {
-                QuantityError::Suffix { text: whole, suffix: Excerpt::new(suffix), hint: Hint::new(suffix) }
-            }
-            WrongSuffix::NotWhole => QuantityError::Exponent {
-                text: whole,
-                exponent: Excerpt::new(suffix.get(1..).unwrap_or_default()),
-            },
-            WrongSuffix::TooLarge => QuantityError::ExponentTooLarge(whole),
-        }
+fn suffix_error(wrong: &WrongSuffix, text: &str, suffix: &str) -> QuantityError {
+    let (text, excerpt) = (Excerpt::new(text), Excerpt::new(suffix));
+    match wrong {
+        WrongSuffix::Unknown if text == excerpt => QuantityError::Number(text),
+        WrongSuffix::Unknown => QuantityError::Suffix { text, suffix: excerpt, hint: Hint::new(suffix) },
+        WrongSuffix::NotWhole => QuantityError::Exponent(text),
+        WrongSuffix::TooLarge => QuantityError::ExponentTooLarge(text),
     }
-}
-
-impl Suffix {
-    fn parse(text: &str) -> Result<Suffix, WrongSuffix> {
-        let (format, exponent) = match text {
-            "n" => (Format::DecimalSi, -9),
-            "u" => (Format::DecimalSi, -6),
-            "m" => (Format::DecimalSi, -3),
-            "" => (Format::DecimalSi, 0),
-            "k" => (Format::DecimalSi, 3),
-            "M" => (Format::DecimalSi, 6),
-            "G" => (Format::DecimalSi, 9),
-            "T" => (Format::DecimalSi, 12),
-            "P" => (Format::DecimalSi, 15),
-            "E" => (Format::DecimalSi, 18),
-            "Ki" => (Format::BinarySi, 10),
-            "Mi" => (Format::BinarySi, 20),
-            "Gi" => (Format::BinarySi, 30),
-            "Ti" => (Format::BinarySi, 40),
-            "Pi" => (Format::BinarySi, 50),
-            "Ei" => (Format::BinarySi, 60),
-            _ => match text.strip_prefix(['e', 'E']) {
-                Some(exponent) => (Format::DecimalExponent, whole_exponent(exponent)?),
-                None => return Err(WrongSuffix::Unknown),
-            },
-        };
-        Ok(Suffix { format, exponent })
-    }
-}
-
-fn whole_exponent(text: &str) -> Result<i32, WrongSuffix> {
-    let (number, rest) = digits(text.strip_prefix(['-', '+']).unwrap_or(text));
-    if !rest.is_empty() || number.is_empty() {
-        let number_like =
-            text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.'));
-        return Err(if number_like && text.contains('.') {
-            WrongSuffix::NotWhole
-        } else {
-            WrongSuffix::Unknown
-        });
-    }
-    let size = match number.trim_start_matches('0') {
-        "" => 0,
-        number => number.parse().ok().filter(|size| *size <= MAX_EXPONENT).ok_or(WrongSuffix::TooLarge)?,
-    };
-    Ok(if text.starts_with('-') { -size } else { size })
 }
 
 impl Parts<'_> {

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use num_bigint::BigInt;
 
 use super::amount::{Amount, divide_away};
+use super::suffix::suffix;
 use super::{Format, Quantity};
 
 /// A quantity's canonical form, as its `Display`: no fraction, and the largest suffix that needs none.
@@ -27,15 +28,14 @@ impl fmt::Display for Canonical<'_> {
         if quantity.is_zero() {
             return f.write_str("0");
         }
-        if let Some(whole) = quantity.binary_number() {
-            let (mantissa, exponent) = without_factors_of_1024(whole);
-            return write!(f, "{mantissa}{}", binary_suffix(exponent));
+        if let Some((mantissa, exponent)) = quantity.in_binary() {
+            return write!(f, "{mantissa}{}", suffix(Format::BinarySi, exponent));
         }
         let (mantissa, exponent) = quantity.amount.in_thousands();
         match (quantity.format, exponent) {
             (Format::DecimalExponent, 0) => write!(f, "{mantissa}"),
             (Format::DecimalExponent, _) => write!(f, "{mantissa}e{exponent}"),
-            _ => write!(f, "{mantissa}{}", decimal_suffix(exponent)),
+            _ => write!(f, "{mantissa}{}", suffix(Format::DecimalSi, exponent)),
         }
     }
 }
@@ -56,43 +56,37 @@ impl Write for Rest<'_> {
     }
 }
 
-impl Quantity {
-    /// The whole number to print in powers of 1024, if it is to be printed so.
-    fn binary_number(&self) -> Option<Mantissa> {
-        if self.format != Format::BinarySi {
-            return None;
-        }
-        let whole = match &self.amount {
-            Amount::Small { value, scale: 0 } => Mantissa::Small((*value).into()),
-            amount => Mantissa::Big(amount.whole()?),
-        };
-        (!whole.is_within(1024)).then_some(whole)
-    }
-}
-
 enum Mantissa {
     Small(i128),
-    Big(BigInt),
-    Text(String),
+    Big(String),
 }
 
 impl fmt::Display for Mantissa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Mantissa::Small(value) => value.fmt(f),
-            Mantissa::Big(value) => value.fmt(f),
-            Mantissa::Text(text) => f.write_str(text),
+            Mantissa::Big(digits) => f.write_str(digits),
         }
     }
 }
 
-impl Mantissa {
-    fn is_within(&self, limit: u16) -> bool {
-        match self {
-            Mantissa::Small(value) => value.unsigned_abs() < limit.into(),
-            Mantissa::Big(value) => value.magnitude() < &limit.into(),
-            Mantissa::Text(_) => false,
+impl Quantity {
+    /// A whole number and the largest power of two, of those that are powers of 1024, whose product is the quantity, if
+    /// it is to be printed so: if it is whole and at least 1024.
+    fn in_binary(&self) -> Option<(Mantissa, i32)> {
+        const LEAST: u64 = 1024;
+        if self.format != Format::BinarySi {
+            return None;
         }
+        if let Amount::Small { value, scale: 0 } = self.amount {
+            let exponent = value.trailing_zeros() / 10 * 10;
+            let mantissa = Mantissa::Small((value >> exponent).into());
+            return (value.unsigned_abs() >= LEAST).then_some((mantissa, exponent.try_into().ok()?));
+        }
+        let value = self.amount.whole()?;
+        let exponent = value.trailing_zeros()? / 10 * 10;
+        let mantissa = Mantissa::Big((&value >> exponent).to_string());
+        (value.magnitude() >= &LEAST.into()).then_some((mantissa, exponent.try_into().ok()?))
     }
 }
 
@@ -132,51 +126,8 @@ impl Amount {
                     digits.push('0');
                     exponent -= 1;
                 }
-                (Mantissa::Text(digits), exponent)
+                (Mantissa::Big(digits), exponent)
             }
         }
-    }
-}
-
-fn without_factors_of_1024(whole: Mantissa) -> (Mantissa, u64) {
-    match whole {
-        Mantissa::Small(value) => {
-            let exponent = value.trailing_zeros() / 10;
-            (Mantissa::Small(value >> (10 * exponent)), exponent.into())
-        }
-        Mantissa::Big(value) => {
-            let exponent = value.trailing_zeros().unwrap_or(0) / 10;
-            (Mantissa::Big(value >> (10 * exponent)), exponent)
-        }
-        Mantissa::Text(_) => (whole, 0),
-    }
-}
-
-/// The suffix for 10^`exponent`; none where there is none.
-fn decimal_suffix(exponent: i32) -> &'static str {
-    match exponent {
-        -9 => "n",
-        -6 => "u",
-        -3 => "m",
-        3 => "k",
-        6 => "M",
-        9 => "G",
-        12 => "T",
-        15 => "P",
-        18 => "E",
-        _ => "",
-    }
-}
-
-/// The suffix for 1024^`exponent`; none where there is none.
-fn binary_suffix(exponent: u64) -> &'static str {
-    match exponent {
-        1 => "Ki",
-        2 => "Mi",
-        3 => "Gi",
-        4 => "Ti",
-        5 => "Pi",
-        6 => "Ei",
-        _ => "",
     }
 }

@@ -18,7 +18,7 @@ fn errors_say_what_is_wrong_with_the_text() {
     check("1K", "quantity `1K` has an unknown suffix `K`; did you mean `k`?");
     check("5mib", "quantity `5mib` has an unknown suffix `mib`; did you mean `Mi`?");
     check("1 Gi", "quantity `1 Gi` has an unknown suffix ` Gi`");
-    check("1e1.5", "quantity `1e1.5` has the exponent `1.5`, which is not a whole number");
+    check("1e1.5", "the exponent of quantity `1e1.5` is not a whole number");
     check("1e+", "quantity `1e+` has an unknown suffix `e+`");
     check("1e1001", "quantity `1e1001` has an exponent beyond 1000");
     check("1e-999999999", "quantity `1e-999999999` has an exponent beyond 1000");
