@@ -11,5 +11,6 @@
 pub mod api;
 pub mod diagnostic;
 pub mod policy;
+pub mod quantity;
 pub mod schema;
 pub mod yaml;

@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{Field, MAX_DEPTH, Schemas, Shape, TypeId, Wire};
+use super::{Field, MAX_DEPTH, Schemas, Shape, Text, TextFormat, TypeId, Wire};
+use crate::quantity::Quantity;
 
 /// Rewrites `value` the way it comes out of the Go types of its kind: without the fields that `omitempty` drops, with
-/// the structs that are always written. Upstream passes templates through such types, so a job taken over must be
+/// the structs that are always written, quantities and times in Go's spelling. Upstream passes templates through such types, so a job taken over must be
 /// written in this form to be left alone. Fields that no schema knows stay as they are.
 pub fn canonical(schemas: &Schemas, ty: TypeId, value: &mut Value) {
     rewrite(schemas, ty, value, 0);
@@ -26,12 +27,38 @@ fn rewrite(schemas: &Schemas, ty: TypeId, value: &mut Value, depth: usize) {
                 rewrite(schemas, values.values, value, depth + 1);
             }
         }
+        (Shape::Quantity, value) => respell(value),
+        (Shape::String(Text { format: Some(format), .. }), Value::String(text)) => {
+            rewrite_time(*format, text)
+        }
         (Shape::List(list), Value::Array(items)) => {
             for item in items {
                 rewrite(schemas, list.item, item, depth + 1);
             }
         }
         _ => {}
+    }
+}
+
+/// Writes a quantity as Go does: canonically, unless it takes the spelling for canonical enough. What is none stays.
+fn respell(value: &mut Value) {
+    if let Ok(quantity) = Quantity::from_json(value) {
+        let spelling = Value::from(&quantity);
+        if *value != spelling {
+            *value = spelling;
+        }
+    }
+}
+
+/// Writes a time as Go does: in UTC, in whole seconds or microseconds. What is none stays.
+fn rewrite_time(format: TextFormat, text: &mut String) {
+    let form = match format {
+        TextFormat::Time => "%Y-%m-%dT%H:%M:%SZ",
+        TextFormat::MicroTime => "%Y-%m-%dT%H:%M:%S.%6fZ",
+        TextFormat::Bytes => return,
+    };
+    if let Ok(time) = text.parse::<jiff::Timestamp>() {
+        *text = time.strftime(form).to_string();
     }
 }
 
