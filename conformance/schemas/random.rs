@@ -9,12 +9,26 @@ fn is_time(schemas: &Schemas, ty: TypeId) -> bool {
 }
 
 /// A stream of numbers that is the same in each run (splitmix64).
-pub(crate) struct Random(pub(crate) u64);
+pub(crate) struct Random {
+    state: u64,
+    /// How many values out of a hundred are wrong, and required fields missing.
+    mistakes: usize,
+}
 
 impl Random {
+    /// Makes objects with mistakes.
+    pub(crate) fn wrong(seed: u64) -> Random {
+        Random { state: seed, mistakes: 1 }
+    }
+
+    /// Makes values that fit their types, whatever their limits.
+    pub(crate) fn right(seed: u64) -> Random {
+        Random { state: seed, mistakes: 0 }
+    }
+
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     }
@@ -48,12 +62,14 @@ impl Random {
         object
     }
 
-    fn value(&mut self, schemas: &Schemas, ty: TypeId, depth: usize) -> Value {
-        match self.below(100) {
-            0 => Value::Null,
-            1 if !is_time(schemas, ty) => self.anything(),
-            _ => self.typed(schemas, ty, depth),
+    pub(crate) fn value(&mut self, schemas: &Schemas, ty: TypeId, depth: usize) -> Value {
+        if self.chance(self.mistakes) {
+            return Value::Null;
         }
+        if self.chance(self.mistakes) && !is_time(schemas, ty) {
+            return self.anything();
+        }
+        self.typed(schemas, ty, depth)
     }
 
     fn anything(&mut self) -> Value {
@@ -76,11 +92,11 @@ impl Random {
                 let mut map = Map::new();
                 let wanted = if depth == 0 { 100 } else { 60 / depth.min(15) + 2 };
                 for field in &object.fields {
-                    if self.chance(if field.required { 97 } else { wanted }) {
+                    if self.chance(if field.required { 100 - 3 * self.mistakes } else { wanted }) {
                         map.insert(field.name.to_string(), self.value(schemas, field.ty, depth + 1));
                     }
                 }
-                if self.chance(4) {
+                if self.chance(4 * self.mistakes) {
                     map.insert("unknown".to_owned(), self.anything());
                 }
                 Value::Object(map)
@@ -98,27 +114,21 @@ impl Random {
                 (0..count).map(|_| self.value(schemas, list.item, depth + 1)).collect()
             }
             Shape::String(text) => self.text(text).into(),
-            Shape::Integer(_) => (*self.pick(&[
-                0,
-                1,
-                2,
-                5,
-                60,
-                101,
-                -1,
-                i64::from(i32::MAX),
-                i64::from(i32::MAX) + 1,
-                i64::MIN,
-            ]))
-            .into(),
+            Shape::Integer(_) => {
+                let choices = [0, 1, 60, 101, -1, i64::from(i32::MAX), i64::from(i32::MAX) + 1, i64::MIN];
+                (*self.pick(if self.mistakes == 0 { &choices[..4] } else { &choices })).into()
+            }
             Shape::Number => json!(1.5),
             Shape::Boolean => self.chance(50).into(),
             Shape::IntOrString => {
-                self.pick(&[json!(1), json!("auto"), json!("80"), json!(1.0), json!(0.5)]).clone()
+                let choices = [json!(0), json!(1), json!("auto"), json!("80"), json!(1.0), json!(0.5)];
+                self.pick(if self.mistakes == 0 { &choices[..4] } else { &choices }).clone()
             }
-            Shape::Quantity => self
-                .pick(&[json!("1"), json!("1Gi"), json!(2), json!("1gi"), json!(0.5), json!("1e3")])
-                .clone(),
+            Shape::Quantity => {
+                let choices =
+                    [json!("1"), json!("0"), json!(2), json!("1000m"), json!("01"), json!("1gi"), json!(0.5)];
+                self.pick(if self.mistakes == 0 { &choices[..5] } else { &choices }).clone()
+            }
             Shape::Any => self.anything(),
         }
     }
@@ -133,6 +143,9 @@ impl Random {
         }
         let times = ["2026-01-02T03:04:05Z", "2026-01-02t03:04:05.5+01:00", "2026-13-02T03:04:05Z", "now"];
         let words = ["a", "b", "node", "trainer", "", "auto", "x-y", "s3://bucket"];
+        if self.mistakes == 0 && text.format.is_some() {
+            return "2026-01-02T03:04:05Z".to_owned();
+        }
         let choices: &[&str] = if text.format == Some(TextFormat::Time) { &times } else { &words };
         (*self.pick(choices)).to_owned()
     }

@@ -65,7 +65,9 @@ fn rewrite_time(format: TextFormat, text: &mut String) {
 fn write_field(schemas: &Schemas, field: &Field, map: &mut Map<String, Value>, depth: usize) {
     let name = field.name.as_ref();
     let ty = schemas.get(field.ty);
-    let missing = (field.wire == Wire::Always && !field.required).then(|| zero(&ty.shape)).flatten();
+    // Go writes a required text as "" where it is missing; that would hide the mistake. A struct hides nothing.
+    let written = field.wire == Wire::Always && (!field.required || matches!(ty.shape, Shape::Object(_)));
+    let missing = written.then(|| zero(&ty.shape)).flatten();
     match (map.get_mut(name), missing) {
         (Some(Value::Null) | None, Some(mut zero)) => {
             rewrite(schemas, field.ty, &mut zero, depth);
