@@ -110,7 +110,8 @@ fn difference(judge: &mut Judge, object: &Value, old: Option<&Value>) -> Option<
     }
     let theirs = judge.ask(&question);
     let mut stored = object.clone();
-    let dropped: BTreeSet<String> = schema::prune(schemas, ty, &mut stored).into_iter().collect();
+    let dropped: BTreeSet<String> =
+        schema::prune(schemas, ty, &mut stored).iter().map(|path| plain(path)).collect();
     schema::default(schemas, ty, &mut stored);
     let errors = schema::validate(schemas, ty, &stored, old);
     let their_errors = causes(&theirs);
@@ -119,12 +120,12 @@ fn difference(judge: &mut Judge, object: &Value, old: Option<&Value>) -> Option<
     if typed && !same(&stored, &theirs["object"]) {
         return Some(format!("stored\n  ours   {stored}\n  theirs {}", theirs["object"]));
     }
-    let their_dropped: BTreeSet<String> =
-        serde_json::from_value(theirs["dropped"].clone()).unwrap_or_default();
+    let their_dropped = theirs["dropped"].as_array().into_iter().flatten();
+    let their_dropped: BTreeSet<String> = their_dropped.map(|path| plain(path.as_str().unwrap())).collect();
     if typed && dropped != their_dropped {
         return Some(format!("dropped\n  ours   {dropped:?}\n  theirs {their_dropped:?}"));
     }
-    let errors = errors.iter().map(|error| (error.path.clone(), error.reason.name().to_owned()));
+    let errors = errors.iter().map(|error| (plain(&error.path), error.reason.name().to_owned()));
     let errors = without_wrong_types(errors.collect());
     (errors != their_errors).then(|| format!("errors\n  ours   {errors:?}\n  theirs {}", theirs["errors"]))
 }
@@ -156,7 +157,7 @@ fn causes(answer: &Value) -> BTreeSet<(String, String)> {
         }
         let place = message.contains("Checked value").then(|| message.rsplit(' ').next().unwrap().to_owned());
         let path = place.unwrap_or(if path == "<nil>" { String::new() } else { path });
-        causes.insert((path, text(cause, "reason")));
+        causes.insert((plain(&path), text(cause, "reason")));
     }
     without_wrong_types(causes)
 }
@@ -169,6 +170,11 @@ fn without_wrong_types(causes: BTreeSet<(String, String)>) -> BTreeSet<(String, 
 }
 
 const WRONG_TYPE: &str = "FieldValueTypeInvalid";
+
+/// A path in which a key of a map is written like a field, as the API server does.
+fn plain(path: &str) -> String {
+    path.replace('[', ".").replace(']', "")
+}
 
 /// Whether two trees are equal, numbers by value.
 fn same(a: &Value, b: &Value) -> bool {

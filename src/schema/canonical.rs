@@ -29,7 +29,7 @@ fn rewrite(schemas: &Schemas, ty: TypeId, value: &mut Value, depth: usize) {
         }
         (Shape::Quantity, value) => respell(value),
         (Shape::String(Text { format: Some(format), .. }), Value::String(text)) => {
-            rewrite_time(*format, text)
+            rewrite_time(*format, text);
         }
         (Shape::List(list), Value::Array(items)) => {
             for item in items {

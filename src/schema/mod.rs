@@ -19,6 +19,7 @@ mod prune;
 mod tests;
 mod types;
 pub mod validate;
+mod visit;
 
 pub use canonical::canonical;
 pub use default::default;
@@ -29,7 +30,7 @@ pub use types::{
     Field, IntFormat, Integer, Kind, List, ListKind, Map, Object, Pattern, Rule, Shape, Text, TextFormat,
     Type, Wire,
 };
-pub use validate::validate;
+pub use validate::{FieldError, unreadable_quantities, validate};
 
 use std::collections::BTreeMap;
 

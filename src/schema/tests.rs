@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Schemas, TypeId, canonical, default, prune, validate};
+use super::{Schemas, TypeId, canonical, default, prune, unreadable_quantities, validate};
 use crate::diagnostic::Source;
 use crate::yaml;
 
@@ -146,6 +146,11 @@ mod canonical_form {
             "{suspend: null, tags: null, always: null, extra: null, odd: null}",
             "{always: {}, extra: null, odd: null}",
         );
+        check(
+            "{memory: 1000m, limits: {a: 1, b: '01', c: odd}}",
+            "{memory: '1', limits: {a: '1', b: '01', c: odd}, always: {}}",
+        );
+        check("{at: '2026-01-02T03:04:05.6+01:00'}", "{at: '2026-01-02T02:04:05Z', always: {}}");
         check("{odd: {}, ports: [{port: 0, protocol: ''}]}", "{odd: {}, always: {}, ports: [{port: 0}]}");
     }
 }
@@ -306,6 +311,19 @@ mod validation {
             &["metadata.ownerReferences"],
         );
     }
+}
+
+#[test]
+fn a_quantity_that_passes_a_crd_and_cannot_be_read_is_found() {
+    let (schemas, ty) = schemas();
+    let check = |value: &str, wanted: &[&str]| {
+        let value = parse(value);
+        assert_eq!(validate(&schemas, ty, &value, None), []);
+        let errors = unreadable_quantities(&schemas, ty, &value);
+        assert_eq!(errors.into_iter().map(|error| error.path).collect::<Vec<_>>(), wanted, "{value}");
+    };
+    check("{name: a, memory: 1Gi, limits: {cpu: '1e3', memory: 2}}", &[]);
+    check("{name: a, memory: '1e1.5', limits: {cpu: '1e999999999'}}", &["limits[cpu]", "memory"]);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::error::{Errors, Reason};
 use crate::schema::path::At;
-use crate::schema::{ListKind, MAX_DEPTH, Schemas, Shape, TypeId};
+use crate::schema::visit::visit;
+use crate::schema::{ListKind, Schemas, Shape, TypeId};
 
 /// What identifies an item of a list-map: those of its keys that it has. A default is not assumed, since the API server
 /// has written it already.
@@ -52,21 +53,12 @@ fn duplicates(kind: &ListKind, items: &[Value]) -> Vec<usize> {
 }
 
 /// Whether any list within `value` has duplicates.
-pub(super) fn has_duplicates(schemas: &Schemas, ty: TypeId, value: &Value, depth: usize) -> bool {
-    if depth > MAX_DEPTH {
-        return false;
-    }
-    match (&schemas.get(ty).shape, value) {
-        (Shape::Object(object), Value::Object(map)) => map.iter().any(|(name, value)| {
-            object.field(name).is_some_and(|field| has_duplicates(schemas, field.ty, value, depth + 1))
-        }),
-        (Shape::Map(map), Value::Object(entries)) => {
-            entries.values().any(|value| has_duplicates(schemas, map.values, value, depth + 1))
+pub(super) fn has_duplicates(schemas: &Schemas, ty: TypeId, value: &Value) -> bool {
+    let mut found = false;
+    visit(schemas, ty, value, &At::ROOT, &mut |ty, value, _| {
+        if let (Shape::List(list), Value::Array(items)) = (&ty.shape, value) {
+            found |= !duplicates(&list.kind, items).is_empty();
         }
-        (Shape::List(list), Value::Array(items)) => {
-            !duplicates(&list.kind, items).is_empty()
-                || items.iter().any(|item| has_duplicates(schemas, list.item, item, depth + 1))
-        }
-        _ => false,
-    }
+    });
+    found
 }

@@ -2,8 +2,9 @@
 //!
 //! [`validate()`] walks value and schema together and reports everything at once, in document order. Three things are as
 //! on an API server: what did not change in an update is not held against it (ratcheting), rules that name `oldSelf` see
-//! the item with the same key of a list-map, and the words are its words. Two are better: a number out of range carries
-//! its path, and an error in one part does not keep the rules of other parts from being checked.
+//! the item with the same key of a list-map, and the words are its words. Three are better: a number out of range carries
+//! its path, a key of a map is told from a field (`requests[nvidia.com/gpu]`), and an error in one part does not keep the
+//! rules of other parts from being checked.
 
 mod error;
 mod limits;
@@ -15,7 +16,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::path::At;
+use super::visit::visit;
 use super::{List, ListKind, MAX_DEPTH, Map, Object, Schemas, Shape, Type, TypeId};
+use crate::quantity::Quantity;
 use error::{Errors, type_name};
 pub use error::{FieldError, Reason};
 pub(super) use limits::QUANTITY;
@@ -25,10 +28,22 @@ pub(super) use limits::QUANTITY;
 pub fn validate(schemas: &Schemas, ty: TypeId, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let native = schemas.object(ty).and_then(|object| object.kind.as_ref()).is_some_and(|kind| !kind.custom);
     // Repeated items that an object had before are left to it, wherever they are.
-    let lists = !old.is_some_and(|old| lists::has_duplicates(schemas, ty, old, 0));
+    let lists = !old.is_some_and(|old| lists::has_duplicates(schemas, ty, old));
     let mut check = Check { schemas, errors: Errors::default(), lists, native };
     check.value(ty, value, Old { value: old, unchanged: false }, &At::ROOT);
     check.errors.finish()
+}
+
+/// The quantities in `value` that pass every CRD and that no Go program can read, nor ours: `1e1.5`, or with an exponent
+/// beyond all reason. An API server stores them; who reads them fails.
+pub fn unreadable_quantities(schemas: &Schemas, ty: TypeId, value: &Value) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    visit(schemas, ty, value, &At::ROOT, &mut |ty, value, at| {
+        if let (Shape::Quantity, Err(error)) = (&ty.shape, Quantity::from_json(value)) {
+            errors.invalid(at, Some(value), error.to_string());
+        }
+    });
+    errors.finish()
 }
 
 struct Check<'a> {
@@ -116,8 +131,7 @@ impl Check<'_> {
             (Shape::Object(object), Value::Object(map)) => self.fields(object, map, old, at),
             (Shape::Map(values), Value::Object(map)) => {
                 for (key, value) in map {
-                    // The API server writes keys of maps like fields.
-                    self.value(values.values, value, old.entry(key), &at.field(key));
+                    self.value(values.values, value, old.entry(key), &at.key(key));
                 }
             }
             (Shape::List(list), Value::Array(items)) => self.items(list, items, old, at),
