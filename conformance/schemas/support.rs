@@ -82,7 +82,8 @@ pub fn corpus(file: &str) -> Option<Vec<Value>> {
     };
     let path = Path::new(&folder).join("corpus").join(file);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    // `NS` stands for the case's namespace.
-    let text = text.replace("\"NS\"", "\"ns\"").replace("\"NS-", "\"ns-");
+    // `NS` stands for the case's namespace, `<time>` for any time.
+    let text =
+        text.replace("\"NS\"", "\"ns\"").replace("\"NS-", "\"ns-").replace("<time>", "2026-01-02T03:04:05Z");
     Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }

@@ -6,7 +6,7 @@
 
 mod crd;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 pub use crd::{crd_files, crds};
 
@@ -18,9 +18,9 @@ pub const GROUP: &str = "trainer.kubeflow.org";
 pub const VERSION: &str = "v1alpha1";
 
 /// Every kind the project knows.
-pub fn schemas() -> &'static Schemas {
+pub fn schemas() -> &'static Arc<Schemas> {
     // A test holds that the data is in order; without types everything would be let through as it is.
-    static SCHEMAS: LazyLock<Schemas> = LazyLock::new(|| load().unwrap_or_default());
+    static SCHEMAS: LazyLock<Arc<Schemas>> = LazyLock::new(|| Arc::new(load().unwrap_or_default()));
     &SCHEMAS
 }
 

@@ -8,7 +8,8 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::types::{Kind, Rule};
+use super::TypeId;
+use super::types::{IntFormat, Integer, Kind, List, ListKind, Pattern, Rule, Shape, Text, TextFormat};
 
 /// One data file.
 #[derive(Deserialize)]
@@ -44,7 +45,7 @@ impl File {
 fn full_name(api_version: &str, name: String) -> String {
     let bare = name.trim_start_matches(MARKS);
     let known = bare.trim_end_matches('!');
-    if known.contains('.') || matches!(known, "" | "object") || super::load::shape_of(known).is_some() {
+    if known.contains('.') || matches!(known, "" | "object") || shape_of(known).is_some() {
         return name;
     }
     let marks = name.strip_suffix(bare).unwrap_or_default();
@@ -157,5 +158,78 @@ impl<'de> Deserialize<'de> for Facts {
         }
 
         deserializer.deserialize_any(NameOrFacts)
+    }
+}
+
+/// The shape of a type without structure.
+pub(super) fn shape_of(name: &str) -> Option<Shape> {
+    let text = |format| Shape::String(Text { format, ..Text::default() });
+    let integer = |format| Shape::Integer(Integer { format, ..Integer::default() });
+    Some(match name {
+        "any" => Shape::Any,
+        "boolean" => Shape::Boolean,
+        "bytes" => text(Some(TextFormat::Bytes)),
+        "int32" => integer(Some(IntFormat::Int32)),
+        "int64" => integer(Some(IntFormat::Int64)),
+        "intOrString" => Shape::IntOrString,
+        "integer" => integer(None),
+        "microTime" => text(Some(TextFormat::MicroTime)),
+        "number" => Shape::Number,
+        "quantity" => Shape::Quantity,
+        "string" => text(None),
+        "time" => text(Some(TextFormat::Time)),
+        _ => return None,
+    })
+}
+
+impl Facts {
+    /// Whether nothing is said of the value but the name of its type; what is said of the field it is in is another
+    /// matter.
+    pub(super) fn says_only_a_name(&self) -> bool {
+        let lengths = [self.min_length, self.max_length, self.min_properties, self.max_properties];
+        !self.ty.trim_start_matches('*').starts_with(['[', '{'])
+            && !matches!(self.unmarked().0, "" | "object")
+            && lengths.iter().all(Option::is_none)
+            && self.minimum.or(self.maximum).is_none()
+            && self.pattern.is_none()
+            && self.values.is_empty()
+            && self.map_type.is_none()
+            && !self.nullable
+            && self.validations.is_empty()
+    }
+
+    pub(super) fn list(&self, item: TypeId) -> Result<List, &'static str> {
+        let kind = match (self.list_type.as_deref(), &self.list_map_keys) {
+            (Some("map"), keys) if !keys.is_empty() => ListKind::Map(keys.clone()),
+            (Some("set"), _) => ListKind::Set,
+            (None | Some("atomic"), _) => ListKind::Atomic,
+            _ => return Err("a list is of no known type, or a map without keys"),
+        };
+        let strategy = self.patch_strategy.as_deref().unwrap_or_default();
+        let merges = strategy.split(',').any(|word| word == "merge");
+        Ok(List {
+            item,
+            kind,
+            merge_key: merges.then(|| self.patch_merge_key.clone().unwrap_or_default()),
+            retain_keys: strategy.split(',').any(|word| word == "retainKeys"),
+            min_items: self.min_items,
+            max_items: self.max_items,
+        })
+    }
+
+    pub(super) fn limited(&self, shape: Shape) -> Shape {
+        match shape {
+            Shape::String(text) => Shape::String(Text {
+                format: text.format,
+                min_length: self.min_length,
+                max_length: self.max_length,
+                pattern: self.pattern.as_deref().map(Pattern::new),
+                values: self.values.clone(),
+            }),
+            Shape::Integer(integer) => {
+                Shape::Integer(Integer { minimum: self.minimum, maximum: self.maximum, ..integer })
+            }
+            other => other,
+        }
     }
 }

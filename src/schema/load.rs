@@ -8,10 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::facts::{Facts, File};
-use super::types::{
-    Field, IntFormat, Integer, List, ListKind, Map, Object, Pattern, Shape, Text, TextFormat, Type, Wire,
-};
+use super::facts::{Facts, File, shape_of};
+use super::types::{Field, Map, Object, Shape, TextFormat, Type, Wire};
 use super::{Schemas, TypeId};
 
 pub(super) const OBJECT_META: &str = "meta/v1.ObjectMeta";
@@ -170,8 +168,9 @@ impl<'a> Loader<'a> {
         } else {
             return self.variant(user, name, facts, meanings);
         };
-        let (nullable, rules, doc) = (facts.nullable, facts.validations.clone(), None);
-        Ok(Type { name: None, shape, nullable, rules, doc })
+        // An object without a name of its own is known by where it stands.
+        let name = matches!(shape, Shape::Object(_)).then(|| user.into());
+        Ok(Type { name, shape, nullable: facts.nullable, rules: facts.validations.clone(), doc: None })
     }
 
     fn nested(
@@ -201,7 +200,7 @@ impl<'a> Loader<'a> {
         let unknown = || LoadError::Unknown { user: user.to_owned(), name: name.to_owned() };
         let (defined, file) = self.definitions.get(name).copied().ok_or_else(unknown)?;
         let within = self.within(name, file, meanings);
-        let mut ty = self.make(name, defined, &within)?;
+        let mut ty = Type { name: Some(name.into()), ..self.make(name, defined, &within)? };
         if let Shape::Object(object) = &mut ty.shape {
             object.atomic |= facts.map_type.as_deref() == Some("atomic");
             object.min_properties = facts.min_properties.or(object.min_properties);
@@ -213,7 +212,22 @@ impl<'a> Loader<'a> {
 
     fn object(&mut self, user: &str, facts: &Facts, meanings: &Meanings<'a>) -> Result<Object, LoadError> {
         let mut fields = BTreeMap::new();
-        for (name, facts) in self.inherited(user, facts)?.into_iter().chain(&facts.fields) {
+        if let Some(base) = &facts.extends {
+            let unknown = || LoadError::Unknown { user: user.to_owned(), name: base.clone() };
+            let (base, (inherited, file)) = self
+                .definitions
+                .get_key_value(base.as_str())
+                .map(|(name, found)| (*name, *found))
+                .ok_or_else(unknown)?;
+            if inherited.extends.is_some() {
+                return Err(contradiction(user, "it extends a type that extends another"));
+            }
+            let within = self.within(base, file, meanings);
+            for (name, facts) in &inherited.fields {
+                fields.insert(name.as_str(), self.field(user, name, facts, &within)?);
+            }
+        }
+        for (name, facts) in &facts.fields {
             fields.insert(name.as_str(), self.field(user, name, facts, meanings)?);
         }
         Ok(Object {
@@ -224,16 +238,6 @@ impl<'a> Loader<'a> {
             atomic: facts.map_type.as_deref() == Some("atomic"),
             kind: facts.kind.clone(),
         })
-    }
-
-    fn inherited<'b>(&self, user: &str, facts: &'b Facts) -> Result<Vec<(&'b String, &'b Facts)>, LoadError>
-    where
-        'a: 'b,
-    {
-        let Some(base) = &facts.extends else { return Ok(Vec::new()) };
-        let unknown = || LoadError::Unknown { user: user.to_owned(), name: base.clone() };
-        let (facts, _) = self.definitions.get(base.as_str()).ok_or_else(unknown)?;
-        Ok(facts.fields.iter().collect())
     }
 
     fn field(
@@ -298,77 +302,4 @@ fn affected<'a>(files: &'a [File], meanings: &Meanings<'a>) -> BTreeSet<&'a str>
         changed.extend(users.filter(|user| affected.insert(*user)));
     }
     affected
-}
-
-/// The shape of a type without structure.
-pub(super) fn shape_of(name: &str) -> Option<Shape> {
-    let text = |format| Shape::String(Text { format, ..Text::default() });
-    let integer = |format| Shape::Integer(Integer { format, ..Integer::default() });
-    Some(match name {
-        "any" => Shape::Any,
-        "boolean" => Shape::Boolean,
-        "bytes" => text(Some(TextFormat::Bytes)),
-        "int32" => integer(Some(IntFormat::Int32)),
-        "int64" => integer(Some(IntFormat::Int64)),
-        "intOrString" => Shape::IntOrString,
-        "integer" => integer(None),
-        "microTime" => text(Some(TextFormat::MicroTime)),
-        "number" => Shape::Number,
-        "quantity" => Shape::Quantity,
-        "string" => text(None),
-        "time" => text(Some(TextFormat::Time)),
-        _ => return None,
-    })
-}
-
-impl Facts {
-    /// Whether nothing is said of the value but the name of its type; what is said of the field it is in is another
-    /// matter.
-    fn says_only_a_name(&self) -> bool {
-        let lengths = [self.min_length, self.max_length, self.min_properties, self.max_properties];
-        !self.ty.trim_start_matches('*').starts_with(['[', '{'])
-            && !matches!(self.unmarked().0, "" | "object")
-            && lengths.iter().all(Option::is_none)
-            && self.minimum.or(self.maximum).is_none()
-            && self.pattern.is_none()
-            && self.values.is_empty()
-            && self.map_type.is_none()
-            && !self.nullable
-            && self.validations.is_empty()
-    }
-
-    fn list(&self, item: TypeId) -> Result<List, &'static str> {
-        let kind = match (self.list_type.as_deref(), &self.list_map_keys) {
-            (Some("map"), keys) if !keys.is_empty() => ListKind::Map(keys.clone()),
-            (Some("set"), _) => ListKind::Set,
-            (None | Some("atomic"), _) => ListKind::Atomic,
-            _ => return Err("a list is of no known type, or a map without keys"),
-        };
-        let strategy = self.patch_strategy.as_deref().unwrap_or_default();
-        let merges = strategy.split(',').any(|word| word == "merge");
-        Ok(List {
-            item,
-            kind,
-            merge_key: merges.then(|| self.patch_merge_key.clone().unwrap_or_default()),
-            retain_keys: strategy.split(',').any(|word| word == "retainKeys"),
-            min_items: self.min_items,
-            max_items: self.max_items,
-        })
-    }
-
-    fn limited(&self, shape: Shape) -> Shape {
-        match shape {
-            Shape::String(text) => Shape::String(Text {
-                format: text.format,
-                min_length: self.min_length,
-                max_length: self.max_length,
-                pattern: self.pattern.as_deref().map(Pattern::new),
-                values: self.values.clone(),
-            }),
-            Shape::Integer(integer) => {
-                Shape::Integer(Integer { minimum: self.minimum, maximum: self.maximum, ..integer })
-            }
-            other => other,
-        }
-    }
 }

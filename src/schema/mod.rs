@@ -33,6 +33,7 @@ pub use types::{
 pub use validate::{FieldError, unreadable_quantities, validate};
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The data files that `conformance/schemas/generate` writes, one per apiVersion.
 pub const DATA: &[&str] = &[
@@ -60,7 +61,7 @@ pub struct TypeId(u32);
 /// A set of types that refer to each other.
 #[derive(Debug, Default)]
 pub struct Schemas {
-    base: Option<&'static Schemas>,
+    base: Option<Arc<Schemas>>,
     first: u32, // the number of types below, in `base` and its bases
     types: Vec<Type>,
     names: BTreeMap<Box<str>, TypeId>,
@@ -72,9 +73,9 @@ impl Schemas {
         load::load(files)
     }
 
-    /// A set that contains `base` and can take further types.
-    pub fn extend(base: &'static Schemas) -> Schemas {
-        Schemas { first: base.end(), base: Some(base), ..Schemas::default() }
+    /// A set that contains `base`, which stays as it is, and can take further types.
+    pub fn extend(base: &Arc<Schemas>) -> Schemas {
+        Schemas { first: base.end(), base: Some(Arc::clone(base)), ..Schemas::default() }
     }
 
     fn end(&self) -> u32 {
@@ -107,7 +108,7 @@ impl Schemas {
 
     /// The type. An id of another set gives [`Shape::Any`], never another type's facts by chance of a panic.
     pub fn get(&self, id: TypeId) -> &Type {
-        match self.base {
+        match &self.base {
             Some(base) if id.0 < self.first => base.get(id),
             _ => {
                 let index = id.0.checked_sub(self.first).map_or(usize::MAX, |index| index as usize);
@@ -118,7 +119,7 @@ impl Schemas {
 
     /// The type of that name: `v1.Container`, `meta/v1.ObjectMeta`, `trainer.kubeflow.org/v1alpha1.TrainJob`.
     pub fn named(&self, name: &str) -> Option<TypeId> {
-        self.names.get(name).copied().or_else(|| self.base?.named(name))
+        self.names.get(name).copied().or_else(|| self.base.as_ref()?.named(name))
     }
 
     /// The type of a kind that the API server serves.
@@ -158,7 +159,7 @@ impl Schemas {
 
     /// Every name with its type, in alphabetical order; names of the base that are hidden come once.
     pub fn names(&self) -> BTreeMap<&str, TypeId> {
-        let mut names = self.base.map(Schemas::names).unwrap_or_default();
+        let mut names = self.base.as_deref().map(Schemas::names).unwrap_or_default();
         names.extend(self.names.iter().map(|(name, id)| (name.as_ref(), *id)));
         names
     }
