@@ -93,7 +93,6 @@ pub(super) struct Facts {
     pub(super) items: Option<Box<Facts>>,
     pub(super) additional_properties: Option<Box<Facts>>,
     pub(super) kind: Option<Kind>,
-    pub(super) one_of: Box<[Box<str>]>,
     pub(super) fields: BTreeMap<String, Facts>,
 }
 

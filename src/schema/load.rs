@@ -236,7 +236,6 @@ impl<'a> Loader<'a> {
             min_properties: facts.min_properties,
             max_properties: facts.max_properties,
             atomic: facts.map_type.as_deref() == Some("atomic"),
-            one_of: facts.one_of.clone(),
             kind: facts.kind.clone(),
         })
     }

@@ -49,8 +49,7 @@ fn schema(schemas: &Schemas, id: TypeId, around: &mut Vec<TypeId>) -> Value {
 }
 
 fn fields(schemas: &Schemas, object: &Object, around: &mut Vec<TypeId>, out: &mut Schema) {
-    // That an object has one of several fields is left to who uses it, as in every CRD with a pod template.
-    let Object { fields, open, min_properties, max_properties, atomic, one_of: _, kind } = object;
+    let Object { fields, open, min_properties, max_properties, atomic, kind } = object;
     let root = kind.is_some() && around.len() == 1;
     let mut field_schema = |field: &Field| {
         let mut schema = match field.name.as_ref() {

@@ -71,8 +71,6 @@ pub struct Object {
     pub max_properties: Option<u64>,
     /// Whether it is owned and replaced as a whole (`x-kubernetes-map-type: atomic`).
     pub atomic: bool,
-    /// The fields of which an object has one: the sources of a volume. Empty for most types.
-    pub one_of: Box<[Box<str>]>,
     /// Set for what the API server serves as a kind.
     pub kind: Option<Kind>,
 }

@@ -60,38 +60,7 @@ func (c *collector) builtin(t reflect.Type) string {
 	}
 	c.types[name] = &Facts{} // known before its fields are, so that a cycle ends
 	*c.types[name] = *c.object(name, t, schema, c.server.kinds[name])
-	c.types[name].OneOf = c.members(name)
 	return name
-}
-
-// unions are the types of which an object has one field out of several. No schema says so: OpenAPI leaves it to the
-// descriptions. Empty stands for all fields.
-var unions = map[string][]string{
-	"v1.EnvVar":           {"value", "valueFrom"},
-	"v1.EnvVarSource":     {},
-	"v1.LifecycleHandler": {},
-	"v1.Probe":            {"exec", "grpc", "httpGet", "tcpSocket"},
-	"v1.Volume":           {"!name"},
-	"v1.VolumeProjection": {},
-	"scheduling.k8s.io/v1alpha2.PodGroupSchedulingPolicy": {},
-}
-
-// members are the fields of a union.
-func (c *collector) members(name string) []string {
-	listed, known := unions[name]
-	if !known {
-		return nil
-	}
-	fields := sortedKeys(c.types[name].Fields)
-	for _, member := range listed {
-		if _, exists := c.types[name].Fields[strings.TrimPrefix(member, "!")]; !exists {
-			c.problem("%s.%s: no such member of the union", name, member)
-		}
-	}
-	return slices.DeleteFunc(fields, func(field string) bool {
-		return slices.Contains(listed, "!"+field) ||
-			len(listed) > 0 && !strings.HasPrefix(listed[0], "!") && !slices.Contains(listed, field)
-	})
 }
 
 // crd adds the kind of a CRD, whose Go type is t if there is one.

@@ -44,7 +44,6 @@ type Facts struct {
 	Items                 *Facts            `json:"items,omitempty"`
 	AdditionalProperties  *Facts            `json:"additionalProperties,omitempty"`
 	Kind                  *Kind             `json:"kind,omitempty"`
-	OneOf                 []string          `json:"oneOf,omitempty"` // fields of which an object has one
 	Fields                map[string]*Facts `json:"fields,omitempty"`
 }
 
