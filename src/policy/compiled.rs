@@ -6,8 +6,9 @@ use super::document::{ContainerType, OnConflict, OnMissing, OnNoMatch, Phase, Re
 use crate::{
     cel::{self, Program},
     diagnostic::Span,
-    object::{Gvk, merge::ListKind},
+    object::{FieldPath, Gvk},
     schema::TypeId,
+    yaml::Node,
 };
 use serde_json::Value;
 use std::{ops::Range, sync::Arc};
@@ -136,7 +137,7 @@ pub(crate) struct Params {
     pub(crate) values: Value,
     pub(crate) config_map: Option<ConfigMapRef>,
     /// The runtime's field with values.
-    pub(crate) runtime: Option<crate::object::FieldPath>,
+    pub(crate) runtime: Option<FieldPath>,
 }
 
 /// A ConfigMap with parameters.
@@ -199,9 +200,12 @@ pub(crate) struct Mutation {
     pub(crate) loops: Vec<Loop>,
     pub(crate) pod_sets: Option<Selector>,
     pub(crate) containers: Option<ContainerSelector>,
+    /// What is selected, as text: equal for rules that always select the same.
+    pub(crate) selects: String,
     pub(crate) on_no_match: OnNoMatch,
     pub(crate) on_conflict: OnConflict,
-    pub(crate) writes: Vec<Write>,
+    pub(crate) remove: Vec<FieldPath>,
+    pub(crate) fragments: Vec<Fragment>,
     pub(crate) json_patch: Option<Template>,
 }
 
@@ -223,28 +227,24 @@ pub(crate) struct ContainerSelector {
     pub(crate) first: bool,
 }
 
-/// One change of one field.
+/// A part of an object, and how it goes into what is there.
 #[derive(Debug)]
-pub(crate) struct Write {
-    pub(crate) span: Span,
-    /// The names of the fields down to the one that changes.
-    pub(crate) path: Vec<String>,
-    /// It happens only if all of these are true.
-    pub(crate) when: Vec<Arc<Expr>>,
-    pub(crate) operation: Operation,
+pub(crate) struct Fragment {
+    pub(crate) verb: Verb,
+    pub(crate) template: Template,
+    /// The fragment as written, for the places of its fields.
+    pub(crate) node: Node,
 }
 
-/// What happens to the field.
-#[derive(Debug)]
-pub(crate) enum Operation {
-    /// It goes; with an item, only the list item goes whose field has the value.
-    Remove { item: Option<(String, String)> },
-    /// The value takes its place.
-    Set(Template),
-    /// The items are added to its end.
-    Append(Template),
-    /// The value is merged into it.
-    Upsert(Template, Option<ListKind>),
+/// How a fragment goes into what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    /// Values replace.
+    Set,
+    /// Items are added to the ends of lists.
+    Append,
+    /// Lists are merged by their keys.
+    Upsert,
 }
 
 /// An object to apply.

@@ -66,7 +66,8 @@ impl Checker<'_> {
         let pod_sets = rule.pod_sets.as_ref().map_or(Some(None), |it| self.selector(it, &loops).map(Some));
         let containers =
             rule.containers.as_ref().map_or(Some(None), |it| self.container_selector(it, &loops).map(Some));
-        let writes = self.writes(rule, place, &loops);
+        let remove = self.removals(&rule.remove, place);
+        let fragments = self.fragments(rule, place, &loops);
         let json_patch =
             rule.json_patch.as_ref().map_or(Some(None), |node| self.json_patch(node, place, &loops).map(Some));
         Some(Mutation {
@@ -80,7 +81,8 @@ impl Checker<'_> {
             selects: selects(rule),
             on_no_match: rule.on_no_match,
             on_conflict: rule.on_conflict,
-            writes: writes?,
+            remove: remove?,
+            fragments: fragments?,
             json_patch: json_patch?,
         })
     }
