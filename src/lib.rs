@@ -9,6 +9,7 @@
 //! The binary in `src/bin/trainmaster/` holds the edges. Modules in reading order:
 
 pub mod diagnostic;
+pub mod object;
 pub mod policy;
 pub mod quantity;
 pub mod yaml;
