@@ -66,7 +66,7 @@ pub(super) fn read_plain(text: &str) -> Scalar {
 
 /// Whether a name can follow a dot.
 fn is_plain_field(name: &str) -> bool {
-    is_plain_value(name) && !name.contains('.')
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-$".contains(c))
 }
 
 /// Whether a key can stand in brackets without quotes, and not be read as a position.

@@ -23,6 +23,7 @@ fn a_path_prints_as_kubernetes_does() {
         root().field("metadata").field("annotations").field("example.com/x"),
         "metadata.annotations[example.com/x]",
     );
+    check(root().field("labels").field("a/b"), "labels[a/b]");
     check(root().field("labels").key("2"), "labels[\"2\"]");
     check(root().field("data").key("a]b").key(""), r#"data["a]b"][""]"#);
     check(root().index(0).index(1), "[0][1]");
