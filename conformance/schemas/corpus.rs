@@ -122,6 +122,9 @@ impl Cluster {
         let schemas = api::schemas();
         let ty = schemas.kind(&format!("{GROUP}/{VERSION}"), &key.0)?;
         let mut stored = object;
+        if change == "create" {
+            stored.as_object_mut()?.remove("status"); // a create cannot set it
+        }
         schema::prune(schemas, ty, &mut stored);
         schema::default(schemas, ty, &mut stored);
         let errors = schema::validate(schemas, ty, &stored, old.as_ref());
