@@ -124,7 +124,7 @@ fn integer(limits: &Integer, out: &mut Schema) {
 }
 
 fn rule(rule: &Rule) -> Value {
-    let Rule { rule, message, message_expression, reason, field_path, optional_old_self } = rule;
+    let Rule { rule, message, message_expression, reason, field_path, optional_old_self, programs: _ } = rule;
     let mut out = Schema::default();
     out.put("rule", rule.as_str());
     out.maybe("message", message.as_deref());

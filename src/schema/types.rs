@@ -7,6 +7,7 @@ use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use super::TypeId;
+use super::validate::Programs;
 
 /// What a value may be.
 #[derive(Debug)]
@@ -242,7 +243,7 @@ pub enum IntFormat {
 }
 
 /// A CEL rule of a schema (`x-kubernetes-validations`).
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Rule {
     /// The expression: true where the value, `self`, is fine. One that names `oldSelf` applies to updates only.
@@ -255,6 +256,8 @@ pub struct Rule {
     pub reason: Option<String>,
     /// The field, below the value, that the error points at.
     pub field_path: Option<String>,
-    /// Whether a rule with `oldSelf` also applies where there is no old value.
+    /// Whether a rule with `oldSelf` also applies where there is no old value; `oldSelf` is an optional then.
     pub optional_old_self: Option<bool>,
+    #[serde(skip)]
+    pub(super) programs: Programs,
 }

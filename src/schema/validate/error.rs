@@ -56,6 +56,21 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// Whether rules about a value are left unchecked where something in it is wrong in this way: they rely on types
+    /// and required fields, and their cost on sizes.
+    fn blocks_rules(self) -> bool {
+        match self {
+            Reason::TypeInvalid
+            | Reason::Required
+            | Reason::NotSupported
+            | Reason::TooLong
+            | Reason::TooMany => true,
+            Reason::Invalid | Reason::Duplicate | Reason::Forbidden => false,
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -96,14 +111,15 @@ impl fmt::Display for FieldError {
 pub(super) struct Errors {
     found: Vec<FieldError>,
     unlisted: usize,
+    blocking: usize,
 }
 
 impl Errors {
     const MOST: usize = 100;
 
-    /// How many there are so far.
-    pub(super) fn count(&self) -> usize {
-        self.found.len() + self.unlisted
+    /// How many there are so far that rules may not cope with.
+    pub(super) fn blocking(&self) -> usize {
+        self.blocking
     }
 
     pub(super) fn push(
@@ -113,6 +129,7 @@ impl Errors {
         value: Option<&Value>,
         detail: impl FnOnce() -> String,
     ) {
+        self.blocking += usize::from(reason.blocks_rules());
         if self.found.len() == Self::MOST {
             self.unlisted += 1;
             return;

@@ -39,7 +39,7 @@ pub(super) fn check(errors: &mut Errors, metadata: Option<&Value>, old: Option<&
     } else {
         finalizers(errors, metadata.get("finalizers"), &at.field("finalizers"));
         generate_name(errors, metadata.get("generateName"), &at.field("generateName"));
-        name(errors, metadata, &at.field("name"));
+        name(errors, metadata.get("name"), &at.field("name"));
         namespace(errors, metadata.get("namespace"), &at.field("namespace"));
     }
 }
@@ -95,20 +95,30 @@ fn generate_name(errors: &mut Errors, prefix: Option<&Value>, at: &At<'_>) {
     }
 }
 
-fn name(errors: &mut Errors, metadata: &Map<String, Value>, at: &At<'_>) {
-    let name = metadata.get("name").unwrap_or(&Value::Null);
-    match name.as_str() {
-        Some("") | None
-            if metadata.get("generateName").and_then(Value::as_str).is_some_and(|name| !name.is_empty()) => {}
-        Some("") => errors.push(at, Reason::Required, None, || "name or generateName is required".to_owned()),
-        None if name.is_null() => {
+fn name(errors: &mut Errors, name: Option<&Value>, at: &At<'_>) {
+    match name.map(Value::as_str) {
+        None | Some(Some("")) => {
             errors.push(at, Reason::Required, None, || "name or generateName is required".to_owned());
         }
-        Some(text) if !is_subdomain(text) => {
-            errors.push(at, Reason::Invalid, Some(name), || ONLY_SUBDOMAIN.to_owned());
+        Some(Some(text)) if !is_subdomain(text) => {
+            errors.push(at, Reason::Invalid, name, || ONLY_SUBDOMAIN.to_owned());
         }
-        _ => {}
+        Some(_) => {}
     }
+}
+
+/// The object with a name such as the API server would make from its `generateName`; `None` if it needs none.
+pub(super) fn with_generated_name(object: &Value) -> Option<Value> {
+    const LONGEST_PREFIX: usize = 58; // what a generated name of 63 characters leaves beside its end
+    let metadata = object.get("metadata")?;
+    let prefix = metadata.get("generateName")?.as_str().filter(|prefix| !prefix.is_empty())?;
+    if metadata.get("name").is_some_and(|name| name != "") {
+        return None;
+    }
+    let prefix = prefix.get(..prefix.floor_char_boundary(LONGEST_PREFIX)).unwrap_or_default();
+    let mut object = object.clone();
+    object.get_mut("metadata")?.as_object_mut()?.insert("name".to_owned(), format!("{prefix}xxxxx").into());
+    Some(object)
 }
 
 /// A namespace need not be said: who sends the object may say it.

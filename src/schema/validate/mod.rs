@@ -10,6 +10,7 @@ mod error;
 mod limits;
 mod lists;
 mod metadata;
+mod rules;
 
 use std::collections::BTreeMap;
 
@@ -18,18 +19,23 @@ use serde_json::Value;
 use super::path::At;
 use super::visit::visit;
 use super::{List, ListKind, MAX_DEPTH, Map, Object, Schemas, Shape, Type, TypeId};
+use crate::cel::Budget;
 use crate::quantity::Quantity;
 use error::{Errors, type_name};
 pub use error::{FieldError, Reason};
 pub(super) use limits::QUANTITY;
+pub(super) use rules::Programs;
+use rules::Subject;
 
 /// Every reason why an API server would refuse `value`, or the change from `old` to it, as an object of the kind `ty`.
 /// `value` is what [`super::default()`] and [`super::prune()`] left. No more than 100 errors are listed.
 pub fn validate(schemas: &Schemas, ty: TypeId, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let named = metadata::with_generated_name(value);
+    let value = named.as_ref().unwrap_or(value);
     let native = schemas.object(ty).and_then(|object| object.kind.as_ref()).is_some_and(|kind| !kind.custom);
     // Repeated items that an object had before are left to it, wherever they are.
     let lists = !old.is_some_and(|old| lists::has_duplicates(schemas, ty, old));
-    let mut check = Check { schemas, errors: Errors::default(), lists, native };
+    let mut check = Check { schemas, errors: Errors::default(), budget: Budget::default(), lists, native };
     check.value(ty, value, Old { value: old, unchanged: false }, &At::ROOT);
     check.errors.finish()
 }
@@ -49,6 +55,8 @@ pub fn unreadable_quantities(schemas: &Schemas, ty: TypeId, value: &Value) -> Ve
 struct Check<'a> {
     schemas: &'a Schemas,
     errors: Errors,
+    /// What rules may still cost.
+    budget: Budget,
     /// Whether items that stand twice are errors.
     lists: bool,
     /// Whether the kind is the API server's own, read by Go types and not by a schema.
@@ -78,15 +86,21 @@ impl<'a> Old<'a> {
 }
 
 impl Check<'_> {
-    fn value(&mut self, ty: TypeId, value: &Value, old: Old<'_>, at: &At<'_>) {
-        let old = old.now(value);
-        let ty = self.schemas.get(ty);
+    fn value(&mut self, id: TypeId, value: &Value, old: Old<'_>, at: &At<'_>) {
+        // An object as a whole always counts as changed: its schema does not tell what its metadata is.
+        let old = if at.depth == 0 { old } else { old.now(value) };
+        let ty = self.schemas.get(id);
+        let blocking = self.errors.blocking();
         if at.depth > MAX_DEPTH {
             self.errors.invalid(at, None, format!("nested deeper than {MAX_DEPTH} levels"));
         } else if value.is_null() && ty.nullable {
             // Null is one of its values; limits and rules are about the others.
         } else if old.unchanged || self.fits(ty, value, at) {
             self.within(ty, value, old, at);
+            if self.errors.blocking() == blocking {
+                let subject = Subject { ty: id, value, old: old.value, unchanged: old.unchanged };
+                rules::check(self.schemas, &subject, &mut self.budget, &mut self.errors, at);
+            }
         }
     }
 
