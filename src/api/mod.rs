@@ -17,6 +17,12 @@ pub const GROUP: &str = "trainer.kubeflow.org";
 /// Their version.
 pub const VERSION: &str = "v1alpha1";
 
+/// The label of a job template that says which part of a TrainJob runs there: `trainer`, `dataset-initializer`,
+/// `model-initializer`.
+pub const ANCESTOR_LABEL: &str = "trainer.kubeflow.org/trainjob-ancestor-step";
+/// The value of `spec.managedBy` of the TrainJobs that this controller runs.
+pub const MANAGED_BY: &str = "trainer.kubeflow.org/trainjob-controller";
+
 /// Every kind the project knows.
 pub fn schemas() -> &'static Arc<Schemas> {
     // A test holds that the data is in order; without types everything would be let through as it is.

@@ -99,8 +99,24 @@ codes! {
     OVER_BUDGET = "TM0210" "over-budget";
     EVALUATION_FAILED = "TM0220" "evaluation-failed";
     BUDGET_SPENT = "TM0221" "budget-spent";
+    BAD_VERSION = "TM0301" "bad-version";
+    DUPLICATE_NAME = "TM0302" "duplicate-name";
+    CYCLE = "TM0303" "cycle";
+    WRONG_RESULT = "TM0304" "wrong-result";
+    NO_SUCH_PATH = "TM0305" "no-such-path";
+    LIST_KEY = "TM0306" "list-key";
+    WRONG_OPERATION = "TM0307" "wrong-operation";
+    TWO_WRITERS = "TM0308" "two-writers";
+    RANDOM_VALUE = "TM0309" "random-value";
+    UNKNOWN_RESOURCE = "TM0310" "unknown-resource";
+    UNCLOSED_HOLE = "TM0311" "unclosed-hole";
+    NULL_VALUE = "TM0312" "null-value";
+    TOO_MANY = "TM0313" "too-many";
+    FORBIDDEN_FIELD = "TM0314" "forbidden-field";
     UNGUARDED_FIELD = "TM0401" "unguarded-field";
     MAYBE_OVER_BUDGET = "TM0402" "maybe-over-budget";
+    UNKNOWN_KIND = "TM0403" "unknown-kind";
+    UNUSED_VARIABLE = "TM0404" "unused-variable";
 }
 
 #[cfg(test)]

@@ -96,7 +96,8 @@ impl Draft {
             Target::Template => Some(&mut self.template),
             Target::PodSet(index) => self.pod_sets.get_mut(index),
             Target::Container { pod_set, init, index } => {
-                self.pod_sets.get_mut(pod_set)?.pointer_mut("/template/spec")?.get_mut(container_field(init))?.get_mut(index)
+                let spec = self.pod_sets.get_mut(pod_set)?.pointer_mut("/template/spec")?;
+                spec.get_mut(container_field(init))?.get_mut(index)
             }
         }
     }
@@ -109,7 +110,11 @@ pub(crate) fn container_field(init: bool) -> &'static str {
 
 fn pod_set(mut job: Value) -> Value {
     let ancestor = job.pointer("/template/metadata/labels").and_then(|labels| labels.get(ANCESTOR_LABEL)).cloned();
-    let template = remove_at(&mut job, "/template/spec", "template").unwrap_or_else(|| json!({}));
+    let mut template = remove_at(&mut job, "/template/spec", "template").unwrap_or_default();
+    // Every PodSet has a pod spec with containers, so that expressions need not ask for them.
+    if let Some(spec) = as_object(&mut template).and_then(|template| object_at(template, "spec")) {
+        spec.entry("containers").or_insert_with(|| json!([]));
+    }
     let parallelism = remove_at(&mut job, "/template/spec", "parallelism");
     remove_at(&mut job, "/template/spec", "completions");
     let name = remove_at(&mut job, "", "name");
@@ -132,27 +137,92 @@ fn remove_at(tree: &mut Value, pointer: &str, field: &str) -> Option<Value> {
 
 fn replicated_job(pod_set: &Value) -> Value {
     let field = |name: &str| pod_set.get(name).cloned().unwrap_or_default();
-    let mut job = match field("job") {
-        Value::Object(job) => job,
-        _ => Map::new(),
-    };
-    job.insert("name".to_owned(), field("name"));
-    job.insert("replicas".to_owned(), field("replicas"));
-    let spec = object_at(object_at(&mut job, "template"), "spec");
-    spec.insert("parallelism".to_owned(), field("count"));
-    spec.insert("completions".to_owned(), field("count"));
-    spec.insert("template".to_owned(), field("template"));
-    Value::Object(job)
+    let mut job = field("job");
+    let Some(map) = as_object(&mut job) else { return job };
+    map.insert("name".to_owned(), field("name"));
+    map.insert("replicas".to_owned(), field("replicas"));
+    if let Some(spec) = object_at(map, "template").and_then(|template| object_at(template, "spec")) {
+        spec.insert("parallelism".to_owned(), field("count"));
+        spec.insert("completions".to_owned(), field("count"));
+        spec.insert("template".to_owned(), pod_template(field("template")));
+    }
+    job
 }
 
-/// The object under `field`, made if there is none.
-fn object_at<'a>(map: &'a mut Map<String, Value>, field: &str) -> &'a mut Map<String, Value> {
-    let value = map.entry(field).or_insert_with(|| json!({}));
+/// Without the empty list of containers that was put in for expressions: none and an empty one are equally refused.
+fn pod_template(mut template: Value) -> Value {
+    if let Some(Value::Object(spec)) = template.get_mut("spec")
+        && spec.get("containers").and_then(Value::as_array).is_some_and(Vec::is_empty)
+    {
+        spec.remove("containers");
+    }
+    template
+}
+
+/// The object that `value` is, or becomes if it is none.
+fn as_object(value: &mut Value) -> Option<&mut Map<String, Value>> {
     if !value.is_object() {
         *value = json!({});
     }
-    match value {
-        Value::Object(map) => map,
-        _ => unreachable!("it was made an object above"),
+    value.as_object_mut()
+}
+
+/// The object under `field`, made if there is none.
+fn object_at<'a>(map: &'a mut Map<String, Value>, field: &str) -> Option<&'a mut Map<String, Value>> {
+    as_object(map.entry(field).or_insert_with(|| json!({})))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn template() -> Value {
+        json!({
+            "metadata": {"labels": {"a": "b"}},
+            "spec": {
+                "network": {"subdomain": "s"},
+                "replicatedJobs": [
+                    {
+                        "name": "node", "replicas": 2, "groupName": "g",
+                        "template": {
+                            "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+                            "spec": {"parallelism": 3, "backoffLimit": 1, "template": {"spec": {"containers": [{"name": "c"}]}}},
+                        },
+                    },
+                    {"name": "bare"},
+                ],
+            },
+        })
+    }
+
+    #[test]
+    fn a_replicated_job_is_a_number_of_pods() {
+        let draft = Draft::new(template());
+        assert_eq!(draft.template, json!({"metadata": {"labels": {"a": "b"}}, "spec": {"network": {"subdomain": "s"}}}));
+        let node = &draft.pod_sets()[0];
+        assert_eq!([&node["name"], &node["ancestor"], &node["count"], &node["replicas"]], [
+            &json!("node"), &json!("trainer"), &json!(3), &json!(2),
+        ]);
+        assert_eq!(node["job"]["template"]["spec"], json!({"backoffLimit": 1}));
+        assert_eq!(draft.containers(0, false), [json!({"name": "c"})]);
+        assert_eq!(draft.pod_sets()[1]["template"], json!({"spec": {"containers": []}}));
+    }
+
+    #[test]
+    fn what_is_taken_out_is_put_back_with_its_counts() {
+        let mut want = template()["spec"].clone();
+        let spec = |index: usize| format!("/replicatedJobs/{index}/template/spec");
+        want["replicatedJobs"][1]["replicas"] = json!(1);
+        want["replicatedJobs"][1]["template"] = json!({"spec": {"parallelism": 1, "template": {"spec": {}}}});
+        want.pointer_mut(&spec(0)).unwrap()["completions"] = json!(3);
+        want.pointer_mut(&spec(1)).unwrap()["completions"] = json!(1);
+        assert_eq!(Draft::new(template()).job_set_spec(), want);
+    }
+
+    #[test]
+    fn no_form_of_a_template_is_too_odd() {
+        for odd in [json!(null), json!([]), json!({"spec": 1}), json!({"spec": {"replicatedJobs": [1, null, {"template": []}]}})] {
+            Draft::new(odd).job_set_spec();
+        }
     }
 }

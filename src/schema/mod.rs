@@ -9,6 +9,7 @@
 //! expressions may name to `cel`.
 
 mod canonical;
+mod cel;
 mod default;
 mod facts;
 mod load;
@@ -22,6 +23,7 @@ pub mod validate;
 mod visit;
 
 pub use canonical::canonical;
+pub use cel::{cel_bounds, cel_type};
 pub use default::default;
 pub use load::LoadError;
 pub use openapi::structural_schema;
@@ -146,6 +148,14 @@ impl Schemas {
         match &self.get(id).shape {
             Shape::Object(object) => Some(object.field(name)?.ty),
             Shape::Map(map) => Some(map.values),
+            _ => None,
+        }
+    }
+
+    /// The type of the items of a list.
+    pub fn item(&self, id: TypeId) -> Option<TypeId> {
+        match &self.get(id).shape {
+            Shape::List(list) => Some(list.item),
             _ => None,
         }
     }

@@ -25,7 +25,7 @@ impl Loops {
 
     pub(super) fn declare(&self, env: &mut Env) {
         for (name, ty, bounds) in &self.0 {
-            env.declare(name.clone(), ty.clone(), bounds.clone());
+            env.declare(name.clone(), ty, bounds.clone());
         }
     }
 }
@@ -174,7 +174,14 @@ impl Checker<'_> {
             };
             self.report(diagnostic.maybe_help(elsewhere.or(issue.help)));
         }
-        Some((Expr::new(compiled.program?, Arc::clone(text), range.start), compiled.bounds))
+        let program = compiled.program?;
+        self.used.extend(program.variables());
+        if !program.is_deterministic() && !self.random_allowed {
+            let message = "a random value may be drawn only in the template of a resource that is never updated";
+            let diagnostic = Diagnostic::error(codes::RANDOM_VALUE, text.inside(range.clone()), message);
+            self.report(diagnostic.help("`apply: {update: Never}`"));
+        }
+        Some((Expr::new(program, Arc::clone(text), range.start), compiled.bounds))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whether a value of a static type can stand in a field.
 
 use crate::{
-    cel::Type,
+    cel::{Field, Struct, Type},
     schema::{Schemas, Shape, TypeId},
 };
 
@@ -56,18 +56,20 @@ fn fit_at(schemas: &Schemas, ty: &Type, wanted: TypeId, depth: usize) -> Fit {
             _ => false,
         },
         Type::Struct(object) => match shape {
-            // An empty map literal, or a map with known fields: each must fit the field of its name.
-            Shape::Object(_) | Shape::Map(_) => object.field_names().iter().all(|name| {
-                match (object.field(name), schemas.child(wanted, name)) {
-                    (Some(field), Some(child)) => fit_at(schemas, &field.ty, child, depth + 1) != Fit::No,
-                    _ => false,
-                }
-            }),
+            Shape::Object(_) | Shape::Map(_) => shares_fields(schemas, &**object, wanted, depth),
             _ => false,
         },
         Type::Null | Type::Bytes | Type::Format | Type::Type => false,
     };
     if fits { Fit::Yes } else { Fit::No }
+}
+
+/// Whether the fields that both have fit, and there are any. One that the field does not have may well be absent.
+fn shares_fields(schemas: &Schemas, object: &dyn Struct, wanted: TypeId, depth: usize) -> bool {
+    let names = object.field_names();
+    let shared = || names.iter().filter_map(|name| Some((object.field(name)?, schemas.child(wanted, name)?)));
+    let fits = |(field, child): (Field, TypeId)| fit_at(schemas, &field.ty, child, depth + 1) != Fit::No;
+    names.is_empty() || (shared().next().is_some() && shared().all(fits))
 }
 
 /// What a field takes, for messages.

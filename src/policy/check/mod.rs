@@ -25,7 +25,10 @@ use crate::{
     schema::{self, Schemas, TypeId},
 };
 use expression::Loops;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// Most variables, and most rules of each kind, that a policy may have.
 const MAX_RULES: usize = 128;
@@ -45,6 +48,10 @@ struct Checker<'d> {
     /// Our types, and the policy's parameters.
     schemas: Arc<Schemas>,
     params: TypeId,
+    /// Whether functions that draw randomness may be called.
+    random_allowed: bool,
+    /// The slots that any expression reads.
+    used: BTreeSet<usize>,
     /// The variables that have been checked, with their types; the others are dynamic.
     variables: Vec<(Type, Bounds)>,
     diagnostics: Vec<Diagnostic>,
@@ -63,12 +70,15 @@ impl<'d> Checker<'d> {
             types().pod_set
         });
         let variables = vec![(Type::Dyn, Bounds::default()); document.variables.len()];
-        Checker { document, schemas: Arc::new(schemas), params, variables, diagnostics }
+        let schemas = Arc::new(schemas);
+        Checker { document, schemas, params, random_allowed: false, used: BTreeSet::new(), variables, diagnostics }
     }
 
     fn policy(&mut self) -> Option<Policy> {
         let document = self.document;
-        self.limits();
+        if self.too_many() {
+            return None;
+        }
         self.language();
         let version = self.version();
         self.names();
@@ -88,7 +98,7 @@ impl<'d> Checker<'d> {
             mutations: self.mutations(),
             resources: document.resources.iter().filter_map(|resource| self.resource(resource)).collect(),
             status: document.status.as_ref().and_then(|status| self.status(status)),
-            watches: document.watches.iter().map(|watch| self.watch(watch)).collect(),
+            watches: document.watches.iter().filter_map(|watch| self.watch(watch)).collect(),
             references: document
                 .references
                 .iter()
@@ -96,6 +106,7 @@ impl<'d> Checker<'d> {
                 .collect(),
         };
         conflicts::within(&policy, &mut self.diagnostics);
+        self.unused_variables();
         Some(policy)
     }
 
@@ -107,20 +118,37 @@ impl<'d> Checker<'d> {
         self.report(Diagnostic::error(code, span, message));
     }
 
-    fn limits(&mut self) {
-        let Document { variables, validations, mutations, resources, .. } = self.document;
-        let counts = [
-            ("variables", variables.len(), variables.get(MAX_RULES).map(|it| it.name.span())),
-            ("validations", validations.len(), validations.get(MAX_RULES).map(|it| it.name.span())),
-            ("mutations", mutations.len(), mutations.get(MAX_RULES).map(|it| it.name.span())),
-            ("resources", resources.len(), resources.get(MAX_RULES).map(|it| it.id.span())),
+    /// Whether there are more rules than a policy may have. Nothing else is looked at then.
+    fn too_many(&mut self) -> bool {
+        let Document { variables, validations, mutations, resources, watches, .. } = self.document;
+        let first_too_many = [
+            ("variables", variables.get(MAX_RULES).map(|it| it.name.span())),
+            ("validations", validations.get(MAX_RULES).map(|it| it.name.span())),
+            ("mutations", mutations.get(MAX_RULES).map(|it| it.name.span())),
+            ("resources", resources.get(MAX_RULES).map(|it| it.id.span())),
+            ("watches", watches.get(MAX_RULES).map(|it| it.name.span())),
         ];
-        for (what, count, span) in counts {
+        let before = self.diagnostics.len();
+        for (what, span) in first_too_many {
             if let Some(span) = span {
-                let message = format!("a policy has at most {MAX_RULES} {what}, this one has {count}");
-                self.error(codes::TOO_MANY, span.clone(), message);
+                self.error(codes::TOO_MANY, span.clone(), format!("a policy has at most {MAX_RULES} {what}"));
             }
         }
+        self.diagnostics.len() > before
+    }
+
+    fn unused_variables(&mut self) {
+        for (index, variable) in self.document.variables.iter().enumerate() {
+            if !self.used.contains(&(scope::NAMES.len() + index)) {
+                let message = format!("the variable `{}` is never used", variable.name.as_str());
+                self.report(Diagnostic::warning(codes::UNUSED_VARIABLE, variable.name.span().clone(), message));
+            }
+        }
+    }
+
+    /// The slot of the outermost loop variable.
+    fn first_loop_slot(&self) -> usize {
+        scope::NAMES.len() + self.document.variables.len() + self.document.resources.len()
     }
 
     fn language(&mut self) {
@@ -193,7 +221,8 @@ impl<'d> Checker<'d> {
     fn check_params(&mut self) -> Option<Params> {
         let params = self.document.params.as_ref()?;
         let values = params.values.as_ref().map_or_else(|| serde_json::json!({}), |node| node.to_json());
-        for error in schema::validate_partial(&self.schemas, &values, self.params) {
+        let errors = schema::validate(&self.schemas, self.params, &values, None);
+        for error in errors.into_iter().filter(|error| error.reason != schema::validate::Reason::Required) {
             let node = params.values.as_ref();
             let span = node.map_or(&self.document.span, |node| &node.span).clone();
             self.error(codes::BAD_PARAMETER, span, format!("{}: {}", error.path, error.message()));
@@ -218,12 +247,12 @@ impl<'d> Checker<'d> {
         let mut env = scope::base(place, &self.schemas, self.params);
         for (variable, (ty, bounds)) in self.document.variables.iter().zip(&self.variables) {
             let name = format!("variables.{}", variable.name.as_str());
-            env.declare(if place.has_variables() { name } else { String::new() }, ty.clone(), bounds.clone());
+            env.declare(if place.has_variables() { name } else { String::new() }, ty, bounds.clone());
         }
         for resource in &self.document.resources {
             let ty = self.live_type(resource);
             let name = format!("live.{}", resource.id.as_str());
-            env.declare(if place.has_live() { name } else { String::new() }, ty, Bounds::default());
+            env.declare(if place.has_live() { name } else { String::new() }, &ty, Bounds::default());
         }
         loops.declare(&mut env);
         env

@@ -19,7 +19,7 @@ impl Checker<'_> {
     pub(super) fn live_type(&self, resource: &document::Resource) -> Type {
         let text = |name| resource.template.get(name).and_then(Node::as_str).unwrap_or_default();
         let ty = self.schemas.kind(text("apiVersion"), text("kind"));
-        let object = ty.map_or(Type::Dyn, |ty| schema::expression_type(&self.schemas, ty));
+        let object = ty.map_or(Type::Dyn, |ty| schema::cel_type(&self.schemas, ty));
         if resource.for_each.is_empty() { Type::optional(object) } else { Type::map(Type::String, object) }
     }
 
