@@ -6,9 +6,10 @@
 //! reports every error at once; [`canonical()`] gives the spelling that Go types give an object when they write it.
 //!
 //! Nothing here knows what a field is for. Which lists merge how is told to `object::merge` by [`Shape`]s, which fields
-//! expressions may name to `cel`.
+//! expressions may name to `cel` ([`cel_type`]).
 
 mod canonical;
+mod cel;
 mod default;
 mod facts;
 mod load;
@@ -22,6 +23,7 @@ pub mod validate;
 mod visit;
 
 pub use canonical::canonical;
+pub use cel::{cel_bounds, cel_type};
 pub use default::default;
 pub use load::LoadError;
 pub use openapi::structural_schema;
