@@ -15,6 +15,7 @@
 mod corpus;
 mod generated;
 mod judged;
+mod properties;
 mod random;
 mod support;
 mod versions;

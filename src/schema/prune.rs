@@ -6,8 +6,11 @@ use super::{MAX_DEPTH, Schemas, Shape, TypeId};
 use crate::object::FieldPath;
 use crate::object::path::At;
 
-/// Drops the fields that no schema knows, as the API server does, and says which, in document order. What an open
-/// object or a field of any type holds is kept.
+/// No object is worth more paths.
+const MOST: usize = 1000;
+
+/// Drops the fields that no schema knows, as the API server does, and says which, in document order, the first thousand
+/// of them. What an open object or a field of any type holds is kept.
 pub fn prune(schemas: &Schemas, ty: TypeId, value: &mut Value) -> Vec<FieldPath> {
     let mut dropped = Vec::new();
     walk(schemas, ty, value, &At::ROOT, &mut dropped);
@@ -23,7 +26,7 @@ fn walk(schemas: &Schemas, ty: TypeId, value: &mut Value, at: &At<'_>, dropped: 
             let known = object.field(name);
             match known {
                 Some(field) => walk(schemas, field.ty, value, &at.field(name), dropped),
-                None if !object.open => dropped.push(at.field(name).path()),
+                None if !object.open && dropped.len() < MOST => dropped.push(at.field(name).path()),
                 None => {}
             }
             known.is_some() || object.open
