@@ -9,5 +9,7 @@
     reason = "a test fails by panicking, reads its data from files and says what it skips"
 )]
 
+mod kubernetes;
 mod spec;
 mod support;
+mod types;

@@ -4,7 +4,6 @@ use super::{Amount, Checked, Checker, Node, Op, Shape, did_you_mean, literals, n
 use crate::{
     cel::{
         budget::{Budget, Limits},
-        error::ErrorKind,
         eval,
         functions::{Declared, Piece, Signature, declared, pieces, prepare},
         program::{self, Bindings},
@@ -56,7 +55,11 @@ impl Checker<'_> {
         let receiver = target.map(|target| self.check(target));
         let is_method = receiver.is_some();
         let mut checked: Vec<Checked> = receiver.into_iter().collect();
+        // The values of a format may be of any types, as in Kubernetes.
+        let mixed = self.mixed_literals;
+        self.mixed_literals |= is_method && name == "format";
         checked.extend(args.iter().map(|arg| self.check(arg)));
+        self.mixed_literals = mixed;
         self.resolve_call(name, at, span, is_method, checked)
     }
 
@@ -82,8 +85,11 @@ impl Checker<'_> {
             self.no_overload(name, at, &types, is_method, &candidates);
             return Self::unknown(span);
         };
-        if let Some(first) = overloads.first() {
-            self.deterministic &= first.function.deterministic;
+        for declared in &overloads {
+            self.deterministic &= declared.function.deterministic;
+            if !self.overloads.iter().any(|known| std::ptr::eq(*known, declared.overload)) {
+                self.overloads.push(declared.overload);
+            }
         }
         self.finish_call(span, at, overloads, checked, ty)
     }
@@ -191,8 +197,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The call's value in its place if all arguments are constants. A text that never is what the function wants is
-    /// reported here instead of at each evaluation.
+    /// The call's value in its place if all arguments are constants. A call that can only fail is reported here
+    /// instead of at each evaluation.
     fn fold_constant(&mut self, node: Node, is_constant: bool) -> Node {
         const SMALL: Limits = Limits { cost: 2_000, bytes: 4_096 };
         if !is_constant || !self.deterministic {
@@ -204,7 +210,7 @@ impl Checker<'_> {
         };
         match value {
             Ok(Some(value)) => Node::new(node.span, Op::Const(value)),
-            Err(error) if error.kind() == ErrorKind::InvalidArgument => {
+            Err(error) if !error.is_budget() => {
                 let span = Span::from(error.span());
                 self.error(codes::INVALID_LITERAL, span, error.message().to_owned(), None);
                 node
