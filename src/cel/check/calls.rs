@@ -32,6 +32,10 @@ impl Checker<'_> {
                 let start = target.map_or(name.at, |target| target.span);
                 return self.function(&qualified, start.to(name.at), expr.span, None, args);
             }
+            if self.is_namespace(&namespace) {
+                self.unknown_function(&qualified, name.at, false);
+                return Self::unknown(expr.span);
+            }
         }
         self.function(&name.text, name.at, expr.span, target, args)
     }
@@ -42,6 +46,15 @@ impl Checker<'_> {
         let env = self.env;
         let enabled: Vec<_> = all.iter().filter(|declared| env.has(declared.function.library)).collect();
         enabled.into_iter()
+    }
+
+    /// Whether functions have names that begin with `name.`, and no variable has that name.
+    fn is_namespace(&self, name: &str) -> bool {
+        let prefix = format!("{name}.");
+        let mut functions = declared().keys().copied().chain(["cel.bind"]);
+        functions.any(|function| function.starts_with(&prefix))
+            && !self.is_local(name)
+            && self.env.slot(name).is_none()
     }
 
     fn function(
@@ -147,6 +160,7 @@ impl Checker<'_> {
                 None
             }
         });
+        let issues = self.issues.len();
         if name == "format"
             && let [Some(Val::String(format)), _] = constants.as_slice()
         {
@@ -159,7 +173,7 @@ impl Checker<'_> {
         let call = program::Call { name, overloads, args: nodes.into(), prepared };
         let node = self.fold_constant(
             Node { span, at, op: Op::Call(Box::new(call)) },
-            constants.iter().all(Option::is_some),
+            constants.iter().all(Option::is_some) && self.issues.len() == issues,
         );
         Checked { ty, node, shape, steps }
     }
@@ -184,7 +198,7 @@ impl Checker<'_> {
             _ => return,
         };
         if count != verbs.len() {
-            let message = format!("the format has {} verbs, the list {count} items", verbs.len());
+            let message = format!("verbs in the format: {}, items in the list: {count}", verbs.len());
             return self.error(codes::INVALID_LITERAL, list.span, message, None);
         }
         let Some(Type::List(item)) = types.get(1) else { return };
@@ -234,8 +248,12 @@ impl Checker<'_> {
         let receiver =
             if is_method && !shown.is_empty() { format!("{}.", shown.remove(0)) } else { String::new() };
         let message = format!("no overload takes this: {receiver}{name}({})", shown.join(", "));
-        let signatures: Vec<_> = candidates.iter().map(|declared| declared.overload.signature).collect();
-        self.error(codes::NO_OVERLOAD, at, message, Some(format!("there is {}", signatures.join(", "))));
+        self.error(
+            codes::NO_OVERLOAD,
+            at,
+            message,
+            Some(format!("there is {}", listed(candidates, is_method))),
+        );
     }
 
     fn unknown_function(&mut self, name: &str, at: Span, is_method: bool) {
@@ -247,6 +265,16 @@ impl Checker<'_> {
         let help = did_you_mean(name, functions.map(|(name, _)| *name).chain(macros));
         self.error(codes::UNKNOWN_FUNCTION, at, format!("there is no {what} `{name}`"), help);
     }
+}
+
+/// The signatures of the overloads that are called in this way, or of all if there is none.
+fn listed(candidates: &[&'static Declared], is_method: bool) -> String {
+    const MOST: usize = 8;
+    let same_way = candidates.iter().any(|declared| declared.signature.method == is_method);
+    let shown = candidates.iter().filter(|declared| !same_way || declared.signature.method == is_method);
+    let shown: Vec<_> = shown.map(|declared| declared.overload.signature).collect();
+    let more = if shown.len() > MOST { ", …" } else { "" };
+    format!("{}{more}", shown.get(..MOST).unwrap_or(&shown).join(", "))
 }
 
 /// Bindings of an expression without variables.
