@@ -86,6 +86,21 @@ codes! {
     UNKNOWN_WORD = "TM0105" "unknown-word";
     BAD_NAME = "TM0106" "bad-name";
     EXCLUSIVE_FIELDS = "TM0107" "exclusive-fields";
+    BAD_PARAMETER = "TM0108" "bad-parameter";
+    EXPRESSION_SYNTAX = "TM0201" "expression-syntax";
+    EXPRESSION_TOO_LARGE = "TM0202" "expression-too-large";
+    UNDECLARED_NAME = "TM0203" "undeclared-name";
+    UNKNOWN_FUNCTION = "TM0204" "unknown-function";
+    NO_SUCH_FIELD = "TM0205" "no-such-field";
+    NO_OVERLOAD = "TM0206" "no-overload";
+    TYPE_MISMATCH = "TM0207" "type-mismatch";
+    MACRO_ARGUMENT = "TM0208" "macro-argument";
+    INVALID_LITERAL = "TM0209" "invalid-literal";
+    OVER_BUDGET = "TM0210" "over-budget";
+    EVALUATION_FAILED = "TM0220" "evaluation-failed";
+    BUDGET_SPENT = "TM0221" "budget-spent";
+    UNGUARDED_FIELD = "TM0401" "unguarded-field";
+    MAYBE_OVER_BUDGET = "TM0402" "maybe-over-budget";
 }
 
 #[cfg(test)]

@@ -1,0 +1,263 @@
+//! Calls of functions: which overloads fit.
+
+use super::{Amount, Checked, Checker, Node, Op, Shape, did_you_mean, literals, names, shape};
+use crate::{
+    cel::{
+        budget::{Budget, Limits},
+        error::ErrorKind,
+        eval,
+        functions::{Declared, Piece, Signature, declared, pieces, prepare},
+        program::{self, Bindings},
+        syntax::{Expr, Name, Span},
+        types::Type,
+        value::Val,
+    },
+    diagnostic::codes,
+};
+
+/// The signature of an operator.
+pub(super) fn signature(symbol: &str, text: &str) -> Option<Signature> {
+    let (params, result) = text.split_once(" -> ")?;
+    Signature::parse(symbol, &format!("{symbol}({params}) -> {result}"))
+}
+
+impl Checker<'_> {
+    /// A macro, a function, or a method.
+    pub(super) fn call(&mut self, expr: &Expr, target: Option<&Expr>, name: &Name, args: &[Expr]) -> Checked {
+        if let Some(checked) = self.expand(expr, target, name, args) {
+            return checked;
+        }
+        if let Some((namespace, _)) = target.and_then(names::dotted) {
+            let qualified = format!("{namespace}.{}", name.text);
+            if self.functions(&qualified).next().is_some() {
+                let start = target.map_or(name.at, |target| target.span);
+                return self.function(&qualified, start.to(name.at), expr.span, None, args);
+            }
+        }
+        self.function(&name.text, name.at, expr.span, target, args)
+    }
+
+    /// The overloads of `name` in enabled libraries.
+    fn functions(&self, name: &str) -> impl Iterator<Item = &'static Declared> {
+        let all = declared().get(name).map_or(&[][..], Vec::as_slice);
+        let env = self.env;
+        let enabled: Vec<_> = all.iter().filter(|declared| env.has(declared.function.library)).collect();
+        enabled.into_iter()
+    }
+
+    fn function(
+        &mut self,
+        name: &str,
+        at: Span,
+        span: Span,
+        target: Option<&Expr>,
+        args: &[Expr],
+    ) -> Checked {
+        let receiver = target.map(|target| self.check(target));
+        let is_method = receiver.is_some();
+        let mut checked: Vec<Checked> = receiver.into_iter().collect();
+        checked.extend(args.iter().map(|arg| self.check(arg)));
+        self.resolve_call(name, at, span, is_method, checked)
+    }
+
+    /// The call of the function `name` on `arg`.
+    pub(super) fn function_of(&mut self, name: &str, at: Span, arg: Checked) -> Checked {
+        let span = at.to(arg.node.span);
+        self.resolve_call(name, at, span, false, vec![arg])
+    }
+
+    fn resolve_call(
+        &mut self,
+        name: &str,
+        at: Span,
+        span: Span,
+        is_method: bool,
+        checked: Vec<Checked>,
+    ) -> Checked {
+        let types: Vec<Type> = checked.iter().map(|arg| arg.ty.clone()).collect();
+        let candidates: Vec<_> = self.functions(name).collect();
+        let fitting = candidates.iter().filter(|declared| declared.signature.method == is_method);
+        let fitting = fitting.map(|declared| (declared.signature.clone(), *declared)).collect();
+        let Some((ty, overloads)) = self.choose(fitting, &types) else {
+            self.no_overload(name, at, &types, is_method, &candidates);
+            return Self::unknown(span);
+        };
+        if let Some(first) = overloads.first() {
+            self.deterministic &= first.function.deterministic;
+        }
+        self.finish_call(span, at, overloads, checked, ty)
+    }
+
+    /// The overloads that take these types, and what they give. When they give different types, that is `dyn`.
+    pub(super) fn choose<T>(
+        &mut self,
+        candidates: Vec<(Signature, T)>,
+        types: &[Type],
+    ) -> Option<(Type, Vec<T>)> {
+        let (mut result, mut chosen) = (None, Vec::new());
+        for (signature, candidate) in candidates {
+            let mut fresh = Vec::new();
+            let params: Vec<_> =
+                signature.params.iter().map(|ty| self.types.instantiate(ty, &mut fresh)).collect();
+            if !self.types.assign_all(types, &params) {
+                continue;
+            }
+            let ty = self.types.instantiate(&signature.result, &mut fresh);
+            let ty = self.types.known(&ty);
+            result = Some(match result {
+                Some(before) if before != ty => Type::Dyn,
+                _ => ty,
+            });
+            chosen.push(candidate);
+        }
+        result.map(|ty| (ty, chosen))
+    }
+
+    fn finish_call(
+        &mut self,
+        span: Span,
+        at: Span,
+        overloads: Vec<&'static Declared>,
+        args: Vec<Checked>,
+        ty: Type,
+    ) -> Checked {
+        let types: Vec<_> = args.iter().map(|arg| self.types.resolve(&arg.ty)).collect();
+        let mut steps = args.iter().fold(Amount::ONE, |sum, arg| sum + arg.steps);
+        let (nodes, shapes): (Vec<_>, Vec<_>) = args.into_iter().map(|arg| (arg.node, arg.shape)).unzip();
+        let resolved = self.types.resolve(&ty);
+        let costs =
+            overloads.iter().map(|declared| shape::call(declared.overload.cost, &shapes, &types, &resolved));
+        let (shape, work) = costs
+            .reduce(|(shape, work), (other, more)| (shape.or(&other), work.max(more)))
+            .unwrap_or((Shape::SCALAR, Amount::ONE));
+        steps = steps + work;
+        let name = overloads.first().map_or("", |declared| declared.function.name);
+        let constants: Vec<_> = nodes.iter().map(literals::constant).collect();
+        let prepared = overloads.first().and_then(|declared| match prepare(declared.overload, &constants) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                let at = error.argument().and_then(|index| nodes.get(index)).map_or(at, |node| node.span);
+                self.error(codes::INVALID_LITERAL, at, error.message().to_owned(), None);
+                None
+            }
+        });
+        if name == "format"
+            && let [Some(Val::String(format)), _] = constants.as_slice()
+        {
+            self.check_format(format, &nodes, &types);
+        }
+        let nodes = match lazily(name, span, nodes) {
+            Ok(node) => return Checked { ty, node, shape, steps },
+            Err(nodes) => nodes,
+        };
+        let call = program::Call { name, overloads, args: nodes.into(), prepared };
+        let node = self.fold_constant(
+            Node { span, at, op: Op::Call(Box::new(call)) },
+            constants.iter().all(Option::is_some),
+        );
+        Checked { ty, node, shape, steps }
+    }
+
+    /// Checks the verbs of a constant format, and as far as the list is written out, its items.
+    fn check_format(&mut self, format: &str, nodes: &[Node], types: &[Type]) {
+        let [text, list] = nodes else { return };
+        let pieces = match pieces(format) {
+            Ok(pieces) => pieces,
+            Err(message) => return self.error(codes::INVALID_LITERAL, text.span, message, None),
+        };
+        let verbs = pieces.into_iter().filter_map(|piece| match piece {
+            Piece::Verb(verb) => Some(verb),
+            Piece::Text(_) => None,
+        });
+        let verbs: Vec<_> = verbs.collect();
+        let (count, spans) = match &list.op {
+            Op::List(elements) if elements.iter().all(|element| !element.optional) => {
+                (elements.len(), elements.iter().map(|element| element.value.span).collect())
+            }
+            Op::Const(Val::List(items)) => (items.len(), Vec::new()),
+            _ => return,
+        };
+        if count != verbs.len() {
+            let message = format!("the format has {} verbs, the list {count} items", verbs.len());
+            return self.error(codes::INVALID_LITERAL, list.span, message, None);
+        }
+        let Some(Type::List(item)) = types.get(1) else { return };
+        if let Some((verb, at)) =
+            verbs.iter().enumerate().find_map(|(at, verb)| (!verb.takes_type(item)).then_some((verb, at)))
+        {
+            let span = spans.get(at).copied().unwrap_or(list.span);
+            let message = format!("`%{}` does not take {item}", verb.letter);
+            self.error(codes::INVALID_LITERAL, span, message, None);
+        }
+    }
+
+    /// The call's value in its place if all arguments are constants. A text that never is what the function wants is
+    /// reported here instead of at each evaluation.
+    fn fold_constant(&mut self, node: Node, is_constant: bool) -> Node {
+        const SMALL: Limits = Limits { cost: 2_000, bytes: 4_096 };
+        if !is_constant || !self.deterministic {
+            return node;
+        }
+        let value = {
+            let mut budget = Budget::new(SMALL, SMALL);
+            eval::evaluate(&node, 0, &NoVariables, &mut budget).map(Val::into_owned)
+        };
+        match value {
+            Ok(Some(value)) => Node::new(node.span, Op::Const(value)),
+            Err(error) if error.kind() == ErrorKind::InvalidArgument => {
+                let span = Span::from(error.span());
+                self.error(codes::INVALID_LITERAL, span, error.message().to_owned(), None);
+                node
+            }
+            Ok(None) | Err(_) => node,
+        }
+    }
+
+    fn no_overload(
+        &mut self,
+        name: &str,
+        at: Span,
+        types: &[Type],
+        is_method: bool,
+        candidates: &[&'static Declared],
+    ) {
+        if candidates.is_empty() {
+            return self.unknown_function(name, at, is_method);
+        }
+        let mut shown: Vec<String> = types.iter().map(|ty| self.shown(ty).to_string()).collect();
+        let receiver =
+            if is_method && !shown.is_empty() { format!("{}.", shown.remove(0)) } else { String::new() };
+        let message = format!("no overload takes this: {receiver}{name}({})", shown.join(", "));
+        let signatures: Vec<_> = candidates.iter().map(|declared| declared.overload.signature).collect();
+        self.error(codes::NO_OVERLOAD, at, message, Some(format!("there is {}", signatures.join(", "))));
+    }
+
+    fn unknown_function(&mut self, name: &str, at: Span, is_method: bool) {
+        let what = if is_method { "method" } else { "function" };
+        let macros = super::macros().iter().map(|known| known.name);
+        let env = self.env;
+        let functions =
+            declared().iter().filter(|(_, all)| all.iter().any(|one| env.has(one.function.library)));
+        let help = did_you_mean(name, functions.map(|(name, _)| *name).chain(macros));
+        self.error(codes::UNKNOWN_FUNCTION, at, format!("there is no {what} `{name}`"), help);
+    }
+}
+
+/// Bindings of an expression without variables.
+struct NoVariables;
+
+impl<'a> Bindings<'a> for NoVariables {
+    fn get(&self, _slot: usize, _budget: &mut Budget) -> Result<Val<'a>, crate::cel::Error> {
+        Ok(Val::Null)
+    }
+}
+
+/// Functions whose second argument is evaluated only when the first is absent; any other gets its arguments back.
+fn lazily(name: &str, span: Span, nodes: Vec<Node>) -> Result<Node, Vec<Node>> {
+    let op = match name {
+        "or" => Op::OptionalOr,
+        "orValue" => Op::OrValue,
+        _ => return Err(nodes),
+    };
+    Ok(Node::new(span, op(Box::new(<[Node; 2]>::try_from(nodes)?))))
+}

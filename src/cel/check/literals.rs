@@ -1,0 +1,155 @@
+//! Literals, and lists and maps of values.
+
+use super::{Amount, Checked, Checker, Node, Op, Shape};
+use crate::{
+    cel::{
+        program,
+        syntax::{Element, Entry, Literal, Span},
+        types::Type,
+        value::{Key, List, Map, Val},
+    },
+    diagnostic::codes,
+};
+
+pub(super) fn literal(span: Span, literal: &Literal) -> Checked {
+    let (ty, value, shape) = match literal {
+        Literal::Null => (Type::Null, Val::Null, Shape::SCALAR),
+        Literal::Bool(value) => (Type::Bool, Val::Bool(*value), Shape::SCALAR),
+        Literal::Int(value) => (Type::Int, Val::Int(*value), Shape::number(*value)),
+        Literal::UInt(value) => (Type::UInt, Val::UInt(*value), Shape::SCALAR),
+        Literal::Double(value) => (Type::Double, Val::Double(*value), Shape::SCALAR),
+        Literal::String(text) => (Type::String, Val::text(text.as_str()), sized(text.len())),
+        Literal::Bytes(bytes) => (Type::Bytes, Val::Bytes(bytes.as_slice().into()), sized(bytes.len())),
+    };
+    Checked { ty, node: Node::new(span, Op::Const(value)), shape, steps: Amount::ONE }
+}
+
+fn sized(length: usize) -> Shape {
+    Shape::sized(Amount::exactly(length as u64))
+}
+
+impl Checker<'_> {
+    pub(super) fn list(&mut self, span: Span, elements: &[Element]) -> Checked {
+        let mut joined = Joined::default();
+        let mut nodes = Vec::with_capacity(elements.len());
+        for element in elements {
+            let value = self.element(&mut joined, &element.value, element.optional);
+            nodes.push(program::Element { value, optional: element.optional });
+        }
+        let item = joined.ty.unwrap_or_else(|| self.types.fresh());
+        let size = Amount::exactly(elements.len() as u64);
+        let op = constant_list(&nodes).map_or_else(|| Op::List(nodes.into()), Op::Const);
+        Checked {
+            ty: Type::list(item),
+            node: Node::new(span, op),
+            shape: joined.shape.map_or(Shape::sized(size), |shape| Shape::with_items(size, shape)),
+            steps: joined.steps + size + Amount::ONE,
+        }
+    }
+
+    pub(super) fn map(&mut self, span: Span, entries: &[Entry]) -> Checked {
+        let (mut keys, mut values) = (Joined::default(), Joined::default());
+        let mut nodes = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let key = self.element(&mut keys, &entry.key, false);
+            self.check_key(&mut keys, key.span);
+            let value = self.element(&mut values, &entry.value, entry.optional);
+            nodes.push(program::Entry { key, value, optional: entry.optional });
+        }
+        let key = keys.ty.unwrap_or_else(|| self.types.fresh());
+        let value = values.ty.unwrap_or_else(|| self.types.fresh());
+        let size = Amount::exactly(entries.len() as u64);
+        let op = constant_map(&nodes).map_or_else(|| Op::Map(nodes.into()), Op::Const);
+        Checked {
+            ty: Type::map(key, value),
+            node: Node::new(span, op),
+            shape: values.shape.map_or(Shape::sized(size), |shape| Shape::with_items(size, shape)),
+            steps: keys.steps + values.steps + size + Amount::ONE,
+        }
+    }
+
+    fn check_key(&mut self, keys: &mut Joined, span: Span) {
+        let ty = keys.ty.as_ref().map(|ty| self.types.resolve(ty));
+        if !matches!(ty, Some(Type::String | Type::Int | Type::UInt | Type::Bool | Type::Dyn)) {
+            let found = ty.unwrap_or(Type::Dyn);
+            let message = format!("a key must be a string, an int, a uint or a bool, this is {found}");
+            self.error(codes::TYPE_MISMATCH, span, message, None);
+            keys.ty = Some(Type::Dyn);
+        }
+    }
+
+    /// Checks one more element and joins its type with those before it.
+    fn element(&mut self, joined: &mut Joined, expr: &crate::cel::syntax::Expr, optional: bool) -> Node {
+        let checked = self.check(expr);
+        let ty = if optional { self.inside(&checked.ty, expr.span) } else { checked.ty };
+        joined.steps = joined.steps + checked.steps;
+        joined.shape =
+            Some(joined.shape.take().map_or(checked.shape.clone(), |shape| shape.or(&checked.shape)));
+        joined.ty = Some(match joined.ty.take() {
+            None => ty,
+            Some(before) => self.types.join(&before, &ty).unwrap_or_else(|| {
+                if !self.env.mixed_literals {
+                    let (before, ty) = (self.shown(&before), self.shown(&ty));
+                    let message = format!("all elements must be of one type: {before} before, this is {ty}");
+                    let help = Some("wrap each in dyn(…) to mix types".into());
+                    self.error(codes::TYPE_MISMATCH, expr.span, message, help);
+                }
+                Type::Dyn
+            }),
+        });
+        checked.node
+    }
+
+    /// The type of the value in an optional.
+    pub(super) fn inside(&mut self, ty: &Type, span: Span) -> Type {
+        match self.types.known(ty) {
+            Type::Optional(value) => (*value).clone(),
+            Type::Dyn => Type::Dyn,
+            Type::Param(_) => {
+                let value = self.types.fresh();
+                self.types.assign(ty, &Type::optional(value.clone()));
+                value
+            }
+            other => {
+                let message = format!("after `?` an optional is wanted, this is {}", self.shown(&other));
+                self.error(codes::TYPE_MISMATCH, span, message, Some("write it without the `?`".into()));
+                Type::Dyn
+            }
+        }
+    }
+}
+
+/// What is known of the elements so far.
+struct Joined {
+    ty: Option<Type>,
+    shape: Option<Shape>,
+    steps: Amount,
+}
+
+impl Default for Joined {
+    fn default() -> Self {
+        Joined { ty: None, shape: None, steps: Amount::exactly(0) }
+    }
+}
+
+/// The list, if all of its elements are constants.
+fn constant_list(elements: &[program::Element]) -> Option<Val<'static>> {
+    let items = elements.iter().map(|element| constant(&element.value).filter(|_| !element.optional));
+    List::new(items.collect::<Option<_>>()?).ok().map(Val::List)
+}
+
+fn constant_map(entries: &[program::Entry]) -> Option<Val<'static>> {
+    let pairs = entries.iter().map(|entry| {
+        let key = constant(&entry.key).filter(|key| !matches!(key, Val::Double(_)))?;
+        Some((Key::from_val(&key)?, constant(&entry.value).filter(|_| !entry.optional)?))
+    });
+    Map::new(pairs.collect::<Option<_>>()?).ok().map(Val::Map)
+}
+
+/// The value of a step that is one.
+pub(super) fn constant(node: &Node) -> Option<Val<'static>> {
+    match &node.op {
+        Op::Const(value) => Some(value.clone()),
+        _ => None,
+    }
+}
