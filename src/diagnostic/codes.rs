@@ -86,6 +86,7 @@ codes! {
     UNKNOWN_WORD = "TM0105" "unknown-word";
     BAD_NAME = "TM0106" "bad-name";
     EXCLUSIVE_FIELDS = "TM0107" "exclusive-fields";
+    BAD_PARAMETER = "TM0108" "bad-parameter";
     EXPRESSION_SYNTAX = "TM0201" "expression-syntax";
     EXPRESSION_TOO_LARGE = "TM0202" "expression-too-large";
     UNDECLARED_NAME = "TM0203" "undeclared-name";

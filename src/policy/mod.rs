@@ -6,6 +6,7 @@
 pub mod document;
 mod fields;
 mod holes;
+mod params;
 mod parse;
 
 pub use document::Document;
