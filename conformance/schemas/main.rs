@@ -12,6 +12,7 @@
 )]
 #![allow(unreachable_pub, reason = "nothing is reachable from outside a test")]
 
+mod cases;
 mod corpus;
 mod generated;
 mod judged;
