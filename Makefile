@@ -4,7 +4,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 CACHE = $${TRAINMASTER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/trainmaster}
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test cluster control-plane clean-cache
+.PHONY: help demo test cluster control-plane clean-cache schemas crds
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -23,6 +23,12 @@ test: ## Everything that must hold: format, lints, docs, tests, tests on a real 
 	@cargo run --quiet --example demo -- --build
 	$(call section,tests on a control plane,TRAINMASTER_LOGS=$(abspath $(TARGET))/cluster-logs cargo test --test cluster)
 	@cat $(TARGET)/results.txt
+
+schemas: ## Write src/schema/data again from the pinned modules
+	@UPDATE_GOLDENS=1 cargo test --quiet --test schemas generated::schema_data
+
+crds: ## Write charts/trainmaster/crds again from src/api/types.json
+	@UPDATE_GOLDENS=1 cargo test --quiet --test schemas generated::crds
 
 cluster: ## Build the programs of the control plane that are not in the cache yet
 	@cargo run --quiet --example demo -- --build

@@ -9,5 +9,8 @@
     reason = "a test fails by panicking, reads its data from files and says what it skips"
 )]
 
+mod cases;
+mod kubernetes;
 mod spec;
 mod support;
+mod types;

@@ -5,45 +5,31 @@
 //! the case is about expressions that no check accepts, and passes without one. A case that is listed and passes fails
 //! the test as much as one that is not listed and does not.
 
-use crate::support::{Values, data, env_of, issues, tagged};
+use crate::support::{Values, data, issues, normal, read, tag, tagged};
 use serde_json::Value;
-use std::collections::BTreeMap;
-use trainmaster::cel::{Budget, Program, Val};
+use std::{collections::BTreeMap, path::Path};
+use trainmaster::cel::{Bounds, Budget, Env, Type};
 
 /// What became of a case: a value, or the message of an error.
-fn outcome(case: &Value, checked: bool) -> Result<String, String> {
+fn outcome(case: &Value, checked: bool) -> Result<Value, String> {
     let bindings = case["bindings"].as_array().unwrap();
-    let env = env_of(bindings.iter().map(|binding| binding[0].as_str().unwrap())).with_mixed_literals();
+    let mut env = Env::new().with_mixed_literals();
+    for binding in bindings {
+        env.declare(binding[0].as_str().unwrap(), &Type::Dyn, Bounds::default());
+    }
     let env = if checked { env } else { env.unchecked() };
     let values = Values(bindings.iter().map(|binding| tagged(&binding[1])).collect());
     let compiled = env.compile(case["expr"].as_str().unwrap());
-    let program: &Program = compiled.program.as_ref().ok_or_else(|| issues(&compiled))?;
+    let program = compiled.program.as_ref().ok_or_else(|| issues(&compiled))?;
     let value = program.eval(&values, &mut Budget::default());
-    value.map(|value| shown(&value)).map_err(|error| format!("{error:?}"))
-}
-
-/// A value as text, in which equal values are equal and the order of a map does not matter.
-fn shown(value: &Val) -> String {
-    match value {
-        Val::List(list) => {
-            format!("[{}]", list.iter().map(|item| shown(&item)).collect::<Vec<_>>().join(", "))
-        }
-        Val::Map(map) => {
-            let mut entries: Vec<_> =
-                map.iter().map(|(key, value)| format!("{key:?}: {}", shown(&value))).collect();
-            entries.sort();
-            format!("{{{}}}", entries.join(", "))
-        }
-        Val::Double(value) if *value == 0.0 => "0.0".into(),
-        other => format!("{other:?}"),
-    }
+    value.map(|value| tag(&value)).map_err(|error| format!("{error:?}"))
 }
 
 fn passes(case: &Value, checked: bool) -> Result<(), String> {
     let wanted = &case["want"];
     match (outcome(case, checked), wanted.get("error").is_some()) {
         (Err(_), true) => Ok(()),
-        (Ok(found), false) if found == shown(&tagged(wanted)) => Ok(()),
+        (Ok(found), false) if found == normal(wanted) => Ok(()),
         (found, _) => Err(format!("{}\n    wanted {wanted}, found {found:?}", case["expr"])),
     }
 }
@@ -56,11 +42,9 @@ fn the_cases_of_the_language_definition_end_as_they_should() {
         );
         return;
     };
-    let read =
-        |path: std::path::PathBuf| std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
     let cases: Vec<Value> =
-        serde_json::from_str(&read(std::path::Path::new(&folder).join("cel-spec/cases.json"))).unwrap();
-    let mut listed = differences(&read(data("spec-differences.yaml")));
+        serde_json::from_str(&read(&Path::new(&folder).join("cel-spec/cases.json"))).unwrap();
+    let mut listed = differences(&read(&data("spec-differences.yaml")));
     let (mut run, mut passed, mut problems) = (0, 0, Vec::new());
     for case in cases.iter().filter(|case| case["skip"].is_null()) {
         run += 1;
@@ -85,7 +69,6 @@ fn the_cases_of_the_language_definition_end_as_they_should() {
 /// The reason by the name of the case.
 fn differences(text: &str) -> BTreeMap<String, String> {
     let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
-    lines
-        .map(|line| line.split_once(": ").map(|(name, reason)| (name.to_owned(), reason.to_owned())).unwrap())
-        .collect()
+    let lines = lines.map(|line| line.split_once(": ").unwrap_or_else(|| panic!("no reason: {line}")));
+    lines.map(|(name, reason)| (name.to_owned(), reason.to_owned())).collect()
 }

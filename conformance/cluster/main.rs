@@ -12,4 +12,5 @@ mod testbed;
 mod support;
 
 mod control_plane;
+mod crds;
 mod pods;

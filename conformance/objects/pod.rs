@@ -12,7 +12,6 @@ pub(crate) struct Type {
     item: Option<Box<Type>>,
     keys: Option<Vec<Box<str>>>,
     patch: Option<&'static str>,
-    atomic: bool,
     quantity: bool,
     name: &'static str,
 }
@@ -44,10 +43,6 @@ impl<'s> Shape<'s> for &'s Type {
             Some("") => PatchKind::Values,
             Some(key) => PatchKind::Items(key),
         }
-    }
-
-    fn is_atomic(self) -> bool {
-        self.atomic
     }
 
     fn union(self) -> Union<'s> {
@@ -110,7 +105,6 @@ fn pod_template() -> Type {
     );
     let mut secret = object("v1.LocalObjectReference", [("name", plain())]);
     secret.fields[0].2 = Some(json!(""));
-    let selector = Type { atomic: true, ..object("", [("*", plain())]) };
     let spec = object(
         "v1.PodSpec",
         [
@@ -120,7 +114,7 @@ fn pod_template() -> Type {
             ("imagePullSecrets", list(&["name"], "name", secret)),
             ("schedulingGates", list(&["name"], "name", plain())),
             ("tolerations", atomic_list()),
-            ("nodeSelector", selector),
+            ("nodeSelector", object("", [("*", plain())])),
         ],
     );
     let metadata =

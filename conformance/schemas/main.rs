@@ -12,9 +12,11 @@
 )]
 #![allow(unreachable_pub, reason = "nothing is reachable from outside a test")]
 
+mod cases;
 mod corpus;
 mod generated;
 mod judged;
+mod properties;
 mod random;
 mod support;
 mod versions;

@@ -1,5 +1,7 @@
 //! Random objects, made by the schema: mostly right, with every kind of mistake now and then.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 use trainmaster::schema::{Schemas, Shape, Text, TextFormat, TypeId};
 
@@ -111,7 +113,13 @@ impl Random {
             Shape::List(list) => {
                 let most = list.max_items.map_or(3, |most| usize::try_from(most).unwrap().min(17) + 1);
                 let count = if self.chance(3) { most } else { self.below(4) };
-                (0..count).map(|_| self.value(schemas, list.item, depth + 1)).collect()
+                let mut items: Vec<Value> =
+                    (0..count).map(|_| self.value(schemas, list.item, depth + 1)).collect();
+                if let (0, Some(key)) = (self.mistakes, list.merge_key.as_deref()) {
+                    let mut seen = BTreeSet::new();
+                    items.retain(|item| seen.insert(item.get(key).map(Value::to_string)));
+                }
+                items.into()
             }
             Shape::String(text) => self.text(text).into(),
             Shape::Integer(_) => {

@@ -14,9 +14,14 @@ pub fn repository() -> &'static Path {
 pub fn has_go(what: &str) -> bool {
     let found = Command::new("go").arg("version").output().is_ok();
     if !found {
-        eprintln!("SKIPPED: no `go` here, so {what}");
+        skipped(&format!("no `go` here, so {what}"));
     }
     found
+}
+
+/// Says what is not tested, also where the output of tests that pass is not shown.
+fn skipped(why: &str) {
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }
 
 /// The Go program in `judge/`, which answers by the API server's own code.

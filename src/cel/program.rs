@@ -4,7 +4,7 @@ use super::{
     budget::Budget,
     error::Error,
     eval,
-    functions::{Declared, Prepared},
+    functions::{Declared, Overload, Prepared},
     syntax::Span,
     types::Type,
     value::Val,
@@ -40,6 +40,7 @@ pub struct Program {
     pub(super) locals: usize,
     pub(super) variables: Vec<usize>,
     pub(super) deterministic: bool,
+    pub(super) overloads: Vec<&'static Overload>,
     pub(super) estimate: Estimate,
 }
 
@@ -62,6 +63,11 @@ impl Program {
     /// Whether its value follows from its variables alone; false if it calls a function that draws randomness.
     pub fn is_deterministic(&self) -> bool {
         self.deterministic
+    }
+
+    /// The overloads of functions it may call, each once.
+    pub fn overloads(&self) -> &[&'static Overload] {
+        &self.overloads
     }
 
     /// Most steps an evaluation can take.

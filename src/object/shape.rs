@@ -31,11 +31,6 @@ pub trait Shape<'s>: Copy {
         PatchKind::Replace
     }
 
-    /// Whether an object is replaced as a whole (`x-kubernetes-map-type: atomic`). Strategic merge patches do not ask.
-    fn is_atomic(self) -> bool {
-        false
-    }
-
     /// Which fields of an object exclude each other.
     fn union(self) -> Union<'s> {
         Union::NONE

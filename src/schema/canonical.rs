@@ -73,16 +73,12 @@ fn write_field(schemas: &Schemas, field: &Field, map: &mut Map<String, Value>, d
             rewrite(schemas, field.ty, &mut zero, depth);
             map.insert(name.to_owned(), zero);
         }
-        (Some(value), _) if dropped(field.wire, value, ty.nullable) => _ = map.remove(name),
+        (Some(Value::Null), _) if !ty.nullable => _ = map.remove(name),
+        (Some(value), _) if field.wire == Wire::NotZero && is_zero(schemas, &ty.shape, value) => {
+            _ = map.remove(name);
+        }
         (Some(value), _) => rewrite(schemas, field.ty, value, depth),
         (None, None) => {}
-    }
-}
-
-fn dropped(wire: Wire, value: &Value, nullable: bool) -> bool {
-    match value {
-        Value::Null => !nullable,
-        value => wire == Wire::NotZero && is_zero(value),
     }
 }
 
@@ -98,13 +94,21 @@ fn zero(shape: &Shape) -> Option<Value> {
     })
 }
 
-fn is_zero(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(value) => !value,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty(),
+/// Whether Go drops a value: an empty list or map, a zero, a struct of nothing but zeroes. An empty list within a struct
+/// is no zero.
+fn is_zero(schemas: &Schemas, shape: &Shape, value: &Value) -> bool {
+    match (value, shape) {
+        (Value::Null, _) => true,
+        (Value::Bool(value), _) => !value,
+        (Value::Number(number), _) => number.as_f64() == Some(0.0),
+        (Value::String(text), _) => text.is_empty(),
+        (Value::Array(items), _) => items.is_empty(),
+        (Value::Object(map), Shape::Object(object)) => map.iter().all(|(name, value)| {
+            let Some(field) = object.field(name) else { return false };
+            let shape = &schemas.get(field.ty).shape;
+            let pointer = field.wire == Wire::Kept || matches!(shape, Shape::List(_) | Shape::Map(_));
+            value.is_null() || (!pointer && is_zero(schemas, shape, value))
+        }),
+        (Value::Object(map), _) => map.is_empty(),
     }
 }

@@ -63,10 +63,11 @@ impl Struct for ObjectType {
         let Some(field) = object.field(name) else {
             return object.open.then(|| Field { ty: Type::Dyn, optional: true, bounds: Bounds::default() });
         };
-        // A stored object has what its schema requires or fills in, and what makes it an object at all.
+        // A stored object has what its schema requires or fills in, and what makes it an object at all. One without
+        // a spec is possible and means nothing; who evaluates expressions about it says so first.
         let always = match self.schemas.get(self.ty).name.as_deref() {
             Some("meta/v1.ObjectMeta") => name == "name",
-            _ => object.kind.is_some() && matches!(name, "apiVersion" | "kind" | "metadata"),
+            _ => object.kind.is_some() && matches!(name, "apiVersion" | "kind" | "metadata" | "spec"),
         };
         Some(Field {
             ty: cel_type(&self.schemas, field.ty),

@@ -5,8 +5,8 @@
 //! stores an object: [`prune()`] drops what no field takes, [`default()`] fills in what is missing, [`validate()`]
 //! reports every error at once; [`canonical()`] gives the spelling that Go types give an object when they write it.
 //!
-//! Nothing here knows what a field is for. Which lists merge how is told to `object::merge` by [`Shape`]s, which fields
-//! expressions may name to `cel`.
+//! Nothing here knows what a field is for. Which lists merge how is told to `object::merge` by [`Typed`], which fields
+//! expressions may name to `cel` ([`cel_type`]).
 
 mod canonical;
 mod cel;
@@ -14,10 +14,10 @@ mod default;
 mod facts;
 mod load;
 mod openapi;
-mod path;
 mod prune;
 #[cfg(test)]
 mod tests;
+mod typed;
 mod types;
 pub mod validate;
 mod visit;
@@ -28,6 +28,7 @@ pub use default::default;
 pub use load::LoadError;
 pub use openapi::structural_schema;
 pub use prune::prune;
+pub use typed::Typed;
 pub use types::{
     Field, IntFormat, Integer, Kind, List, ListKind, Map, Object, Pattern, Rule, Shape, Text, TextFormat,
     Type, Wire,
@@ -54,7 +55,7 @@ pub const DATA: &[&str] = &[
 
 /// How deep the functions of this module follow a value. A type of a caller may contain itself; no field of a Kubernetes
 /// kind lies half as deep. What lies deeper is left as it is, and [`validate()`] says so.
-pub const MAX_DEPTH: usize = 128;
+pub const MAX_DEPTH: usize = crate::object::path::MAX_DEPTH;
 
 /// Names a type within its [`Schemas`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

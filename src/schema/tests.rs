@@ -97,7 +97,8 @@ mod pruning {
     fn check(value: &str, kept: &str, dropped: &[&str]) {
         let (schemas, ty) = schemas();
         let mut pruned = parse(value);
-        assert_eq!(prune(&schemas, ty, &mut pruned), dropped, "{value}");
+        let paths: Vec<String> = prune(&schemas, ty, &mut pruned).iter().map(ToString::to_string).collect();
+        assert_eq!(paths, dropped, "{value}");
         assert_eq!(pruned, parse(kept), "{value}");
     }
 
@@ -291,8 +292,10 @@ mod validation {
         let thing = schemas.kind("example.com/v1", "Thing").unwrap();
         let check = |metadata: &str, wanted: &[&str]| {
             let thing_value = json!({"metadata": parse(metadata), "spec": {"name": "a"}});
-            let paths: Vec<String> =
-                validate(&schemas, thing, &thing_value, None).into_iter().map(|error| error.path).collect();
+            let paths: Vec<String> = validate(&schemas, thing, &thing_value, None)
+                .into_iter()
+                .map(|error| error.path.to_string())
+                .collect();
             assert_eq!(paths, wanted, "{metadata}");
         };
         check("{name: a.b-c}", &[]);
@@ -320,10 +323,14 @@ fn a_quantity_that_passes_a_crd_and_cannot_be_read_is_found() {
         let value = parse(value);
         assert_eq!(validate(&schemas, ty, &value, None), []);
         let errors = unreadable_quantities(&schemas, ty, &value);
-        assert_eq!(errors.into_iter().map(|error| error.path).collect::<Vec<_>>(), wanted, "{value}");
+        assert_eq!(
+            errors.into_iter().map(|error| error.path.to_string()).collect::<Vec<_>>(),
+            wanted,
+            "{value}"
+        );
     };
     check("{name: a, memory: 1Gi, limits: {cpu: '1e3', memory: 2}}", &[]);
-    check("{name: a, memory: '1e1.5', limits: {cpu: '1e999999999'}}", &["limits[cpu]", "memory"]);
+    check("{name: a, memory: '1e1.5', limits: {cpu: '1e999999999'}}", &["limits.cpu", "memory"]);
 }
 
 #[test]
@@ -400,5 +407,149 @@ mod loading {
         let (schemas, ty) = schemas();
         let text = structural_schema(&schemas, ty).to_string();
         assert!(text.contains(r#""inner":{"x-kubernetes-preserve-unknown-fields":true}"#));
+    }
+}
+
+mod expressions {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::cel::{Bounds, Env, Type};
+    use crate::diagnostic::Severity;
+    use crate::schema::{Shape, cel_bounds, cel_type};
+
+    /// The type of an expression about a `TrainJob` named `job` and a runtime named `runtime`, or what is wrong with it.
+    fn check(expression: &str, wanted: &str) {
+        let schemas = crate::api::schemas();
+        let mut env = Env::new();
+        for (name, kind) in [("job", "TrainJob"), ("runtime", "TrainingRuntime")] {
+            let ty = schemas.kind("trainer.kubeflow.org/v1alpha1", kind).unwrap();
+            env.declare(name, &cel_type(schemas, ty), cel_bounds(schemas, ty));
+        }
+        let compiled = env.compile(expression);
+        let error = compiled.issues.first().map(|issue| format!("{}: {}", issue.severity, issue.code.name));
+        assert_eq!(error.unwrap_or_else(|| compiled.ty.to_string()), wanted, "{expression}");
+    }
+
+    #[test]
+    fn fields_have_the_types_of_their_schema() {
+        check("job.metadata.name", "string");
+        check("job.spec.?trainer.?numNodes.orValue(1)", "int");
+        check("job.spec.suspend", "bool");
+        check("job.?status.?conditions[0].lastTransitionTime", "optional(timestamp)");
+        check("job.spec.?trainer.?numProcPerNode.orValue('auto')", "dyn");
+        check("job.spec.?labels.orValue({})", "map(string, string)");
+        check("job.spec.?trainer.?env.orValue([])", "list(v1.EnvVar)");
+        check("job.spec.?trainer.?resourcesPerNode.?limits.orValue({})", "map(string, dyn)");
+        check("runtime.spec.?mlPolicy.?torch", "optional(trainer.kubeflow.org/v1alpha1.TorchPolicy)");
+        check("runtime.spec.?mlPolicy.?horovod.?slots", "optional(dyn)");
+    }
+
+    #[test]
+    fn a_field_that_no_schema_has_is_an_error() {
+        check("job.spec.trianer", "error: no-such-field");
+        check("job.spec.runtimeRef.name + 1", "error: no-overload");
+    }
+
+    #[test]
+    fn a_field_that_may_be_absent_earns_a_warning() {
+        check("job.spec.trainer.image", "warning: unguarded-field");
+    }
+
+    #[test]
+    fn limits_of_a_schema_bound_the_cost() {
+        let schemas = crate::api::schemas();
+        let trainer = schemas.named("trainer.kubeflow.org/v1alpha1.Trainer").unwrap();
+        let bounds = |field: &str| cel_bounds(schemas, schemas.child(trainer, field).unwrap());
+        assert_eq!(bounds("args"), Bounds::size(128).of(Bounds::size(4 * 1_572_864)));
+        assert_eq!(bounds("numNodes"), Bounds::default());
+    }
+
+    #[test]
+    fn every_rule_of_every_schema_is_well_typed() {
+        let schemas = crate::api::schemas();
+        let mut rules = 0;
+        for id in (0..schemas.end()).map(TypeId) {
+            let ty = cel_type(schemas, id);
+            for rule in &schemas.get(id).rules {
+                let mut env = Env::new();
+                env.declare("self", &ty, cel_bounds(schemas, id));
+                env.declare("oldSelf", &ty, cel_bounds(schemas, id));
+                let compiled = env.compile(&rule.rule);
+                let errors: Vec<_> =
+                    compiled.issues.iter().filter(|issue| issue.severity == Severity::Error).collect();
+                assert!(errors.is_empty(), "{}: {errors:?}", rule.rule);
+                assert_eq!(compiled.ty, Type::Bool, "{}", rule.rule);
+                rules += 1;
+            }
+        }
+        assert!(rules > 40, "{rules}");
+    }
+
+    #[test]
+    fn a_type_that_contains_itself_is_a_type() {
+        let (schemas, ty) = schemas();
+        let schemas = Arc::new(schemas);
+        assert!(matches!(schemas.get(ty).shape, Shape::Object(_)));
+        let mut env = Env::new();
+        env.declare("x", &cel_type(&schemas, ty), cel_bounds(&schemas, ty));
+        assert_eq!(env.compile("x.?inner.?inner.?inner.?name").ty.to_string(), "optional(string)");
+    }
+}
+
+mod merging {
+    use super::*;
+    use crate::object::merge::{strategic, upsert};
+
+    /// Both merges of a fragment, by the types of the API server.
+    fn check(ty: &str, tree: &str, fragment: &str, upserted: &str, patched: &str) {
+        let schemas = crate::api::schemas();
+        let ty = schemas.typed(schemas.named(ty).unwrap());
+        let (mut one, mut other) = (parse(tree), parse(tree));
+        upsert(&mut one, parse(fragment), ty, &mut |_| {}).unwrap();
+        strategic(&mut other, &parse(fragment), ty, &mut |_| {}).unwrap();
+        assert_eq!((one, other), (parse(upserted), parse(patched)), "{tree} and {fragment}");
+    }
+
+    #[test]
+    fn lists_merge_by_the_keys_of_their_schema() {
+        check(
+            "v1.Container",
+            "{env: [{name: A, value: '1'}, {name: B, value: '1'}]}",
+            "{env: [{name: C, value: '2'}, {name: A, value: '2'}]}",
+            "{env: [{name: A, value: '2'}, {name: B, value: '1'}, {name: C, value: '2'}]}",
+            "{env: [{name: C, value: '2'}, {name: A, value: '2'}, {name: B, value: '1'}]}",
+        );
+        check(
+            "v1.PodSpec",
+            "{tolerations: [{key: a}], nodeSelector: {a: b}}",
+            "{tolerations: [{key: b}], nodeSelector: {c: d}}",
+            "{tolerations: [{key: b}], nodeSelector: {a: b, c: d}}",
+            "{tolerations: [{key: b}], nodeSelector: {a: b, c: d}}",
+        );
+    }
+
+    #[test]
+    fn a_port_without_protocol_is_tcp() {
+        let merged =
+            "{ports: [{containerPort: 1, protocol: TCP, name: x}, {containerPort: 1, protocol: UDP}]}";
+        check(
+            "v1.Container",
+            "{ports: [{containerPort: 1}, {containerPort: 1, protocol: UDP}]}",
+            "{ports: [{containerPort: 1, protocol: TCP, name: x}]}",
+            merged,
+            merged,
+        );
+    }
+
+    #[test]
+    fn a_volume_has_one_source() {
+        check(
+            "v1.PodSpec",
+            "{volumes: [{name: v, emptyDir: {}}]}",
+            "{volumes: [{name: v, configMap: {name: c}}]}",
+            "{volumes: [{name: v, configMap: {name: c}}]}",
+            "{volumes: [{name: v, configMap: {name: c}}]}",
+        );
     }
 }

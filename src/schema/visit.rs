@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::path::At;
 use super::{MAX_DEPTH, Schemas, Shape, Type, TypeId};
+use crate::object::path::At;
 
 /// Calls `visitor` for `value` and for all that is in it as far as its type is known, outer before inner.
 pub(super) fn visit(
@@ -13,7 +13,7 @@ pub(super) fn visit(
     at: &At<'_>,
     visitor: &mut dyn FnMut(&Type, &Value, &At<'_>),
 ) {
-    if at.depth > MAX_DEPTH {
+    if at.depth() > MAX_DEPTH {
         return;
     }
     let ty = schemas.get(ty);
@@ -28,7 +28,7 @@ pub(super) fn visit(
         }
         (Shape::Map(values), Value::Object(map)) => {
             for (key, value) in map {
-                visit(schemas, values.values, value, &at.key(key), visitor);
+                visit(schemas, values.values, value, &at.field(key), visitor);
             }
         }
         (Shape::List(list), Value::Array(items)) => {

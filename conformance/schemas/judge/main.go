@@ -5,6 +5,7 @@
 //	                                                      questions are about objects of its kind
 //	{"kind": "TrainJob", "object": {…}, "old": {…}}       what is stored, what was dropped, what is refused
 //	{"wire": "JobSetSpec", "object": {…}}                 the object written by the Go type
+//	{"patch": {…}, "object": {…}}                         a JobSetSpec with a strategic merge patch
 package main
 
 import (
@@ -33,6 +34,7 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
@@ -44,6 +46,7 @@ type question struct {
 	Wire   string          `json:"wire"`
 	Object json.RawMessage `json:"object"`
 	Old    json.RawMessage `json:"old"`
+	Patch  json.RawMessage `json:"patch"`
 }
 
 type answer struct {
@@ -96,6 +99,10 @@ func (j *judge) answer(line []byte) answer {
 	switch {
 	case q.CRD != nil:
 		result, err = j.define(q.CRD)
+	case q.Patch != nil:
+		var patched []byte
+		patched, err = strategicpatch.StrategicMergePatch(q.Object, q.Patch, jobsetv1alpha2.JobSetSpec{})
+		result.Object = json.RawMessage(patched)
 	case q.Wire != "":
 		result, err = wire(q.Wire, q.Object)
 	default:

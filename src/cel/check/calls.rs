@@ -4,7 +4,6 @@ use super::{Amount, Checked, Checker, Node, Op, Shape, did_you_mean, literals, n
 use crate::{
     cel::{
         budget::{Budget, Limits},
-        error::ErrorKind,
         eval,
         functions::{Declared, Piece, Signature, declared, pieces, prepare},
         program::{self, Bindings},
@@ -33,6 +32,10 @@ impl Checker<'_> {
                 let start = target.map_or(name.at, |target| target.span);
                 return self.function(&qualified, start.to(name.at), expr.span, None, args);
             }
+            if self.is_namespace(&namespace) {
+                self.unknown_function(&qualified, name.at, false);
+                return Self::unknown(expr.span);
+            }
         }
         self.function(&name.text, name.at, expr.span, target, args)
     }
@@ -43,6 +46,15 @@ impl Checker<'_> {
         let env = self.env;
         let enabled: Vec<_> = all.iter().filter(|declared| env.has(declared.function.library)).collect();
         enabled.into_iter()
+    }
+
+    /// Whether functions have names that begin with `name.`, and no variable has that name.
+    fn is_namespace(&self, name: &str) -> bool {
+        let prefix = format!("{name}.");
+        let mut functions = declared().keys().copied().chain(["cel.bind"]);
+        functions.any(|function| function.starts_with(&prefix))
+            && !self.is_local(name)
+            && self.env.slot(name).is_none()
     }
 
     fn function(
@@ -56,7 +68,11 @@ impl Checker<'_> {
         let receiver = target.map(|target| self.check(target));
         let is_method = receiver.is_some();
         let mut checked: Vec<Checked> = receiver.into_iter().collect();
+        // The values of a format may be of any types, as in Kubernetes.
+        let mixed = self.mixed_literals;
+        self.mixed_literals |= is_method && name == "format";
         checked.extend(args.iter().map(|arg| self.check(arg)));
+        self.mixed_literals = mixed;
         self.resolve_call(name, at, span, is_method, checked)
     }
 
@@ -82,8 +98,11 @@ impl Checker<'_> {
             self.no_overload(name, at, &types, is_method, &candidates);
             return Self::unknown(span);
         };
-        if let Some(first) = overloads.first() {
-            self.deterministic &= first.function.deterministic;
+        for declared in &overloads {
+            self.deterministic &= declared.function.deterministic;
+            if !self.overloads.iter().any(|known| std::ptr::eq(*known, declared.overload)) {
+                self.overloads.push(declared.overload);
+            }
         }
         self.finish_call(span, at, overloads, checked, ty)
     }
@@ -141,6 +160,7 @@ impl Checker<'_> {
                 None
             }
         });
+        let issues = self.issues.len();
         if name == "format"
             && let [Some(Val::String(format)), _] = constants.as_slice()
         {
@@ -153,7 +173,7 @@ impl Checker<'_> {
         let call = program::Call { name, overloads, args: nodes.into(), prepared };
         let node = self.fold_constant(
             Node { span, at, op: Op::Call(Box::new(call)) },
-            constants.iter().all(Option::is_some),
+            constants.iter().all(Option::is_some) && self.issues.len() == issues,
         );
         Checked { ty, node, shape, steps }
     }
@@ -178,7 +198,7 @@ impl Checker<'_> {
             _ => return,
         };
         if count != verbs.len() {
-            let message = format!("the format has {} verbs, the list {count} items", verbs.len());
+            let message = format!("verbs in the format: {}, items in the list: {count}", verbs.len());
             return self.error(codes::INVALID_LITERAL, list.span, message, None);
         }
         let Some(Type::List(item)) = types.get(1) else { return };
@@ -191,8 +211,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The call's value in its place if all arguments are constants. A text that never is what the function wants is
-    /// reported here instead of at each evaluation.
+    /// The call's value in its place if all arguments are constants. A call that can only fail is reported here
+    /// instead of at each evaluation.
     fn fold_constant(&mut self, node: Node, is_constant: bool) -> Node {
         const SMALL: Limits = Limits { cost: 2_000, bytes: 4_096 };
         if !is_constant || !self.deterministic {
@@ -204,7 +224,7 @@ impl Checker<'_> {
         };
         match value {
             Ok(Some(value)) => Node::new(node.span, Op::Const(value)),
-            Err(error) if error.kind() == ErrorKind::InvalidArgument => {
+            Err(error) if !error.is_budget() => {
                 let span = Span::from(error.span());
                 self.error(codes::INVALID_LITERAL, span, error.message().to_owned(), None);
                 node
@@ -228,8 +248,12 @@ impl Checker<'_> {
         let receiver =
             if is_method && !shown.is_empty() { format!("{}.", shown.remove(0)) } else { String::new() };
         let message = format!("no overload takes this: {receiver}{name}({})", shown.join(", "));
-        let signatures: Vec<_> = candidates.iter().map(|declared| declared.overload.signature).collect();
-        self.error(codes::NO_OVERLOAD, at, message, Some(format!("there is {}", signatures.join(", "))));
+        self.error(
+            codes::NO_OVERLOAD,
+            at,
+            message,
+            Some(format!("there is {}", listed(candidates, is_method))),
+        );
     }
 
     fn unknown_function(&mut self, name: &str, at: Span, is_method: bool) {
@@ -241,6 +265,16 @@ impl Checker<'_> {
         let help = did_you_mean(name, functions.map(|(name, _)| *name).chain(macros));
         self.error(codes::UNKNOWN_FUNCTION, at, format!("there is no {what} `{name}`"), help);
     }
+}
+
+/// The signatures of the overloads that are called in this way, or of all if there is none.
+fn listed(candidates: &[&'static Declared], is_method: bool) -> String {
+    const MOST: usize = 8;
+    let same_way = candidates.iter().any(|declared| declared.signature.method == is_method);
+    let shown = candidates.iter().filter(|declared| !same_way || declared.signature.method == is_method);
+    let shown: Vec<_> = shown.map(|declared| declared.overload.signature).collect();
+    let more = if shown.len() > MOST { ", …" } else { "" };
+    format!("{}{more}", shown.get(..MOST).unwrap_or(&shown).join(", "))
 }
 
 /// Bindings of an expression without variables.

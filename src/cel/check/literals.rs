@@ -10,6 +10,7 @@ use crate::{
     },
     diagnostic::codes,
 };
+use std::collections::BTreeSet;
 
 pub(super) fn literal(span: Span, literal: &Literal) -> Checked {
     let (ty, value, shape) = match literal {
@@ -48,11 +49,12 @@ impl Checker<'_> {
     }
 
     pub(super) fn map(&mut self, span: Span, entries: &[Entry]) -> Checked {
-        let (mut keys, mut values) = (Joined::default(), Joined::default());
+        let (mut keys, mut values, mut seen) = (Joined::default(), Joined::default(), BTreeSet::new());
         let mut nodes = Vec::with_capacity(entries.len());
         for entry in entries {
             let key = self.element(&mut keys, &entry.key, false);
             self.check_key(&mut keys, key.span);
+            self.check_repeated(&mut seen, &key);
             let value = self.element(&mut values, &entry.value, entry.optional);
             nodes.push(program::Entry { key, value, optional: entry.optional });
         }
@@ -78,6 +80,14 @@ impl Checker<'_> {
         }
     }
 
+    fn check_repeated(&mut self, seen: &mut BTreeSet<Key<'static>>, key: &Node) {
+        let Some(found) = constant(key).and_then(|value| Key::from_val(&value)) else { return };
+        let message = format!("the key {found:?} occurs twice");
+        if !seen.insert(found) {
+            self.error(codes::INVALID_LITERAL, key.span, message, None);
+        }
+    }
+
     /// Checks one more element and joins its type with those before it.
     fn element(&mut self, joined: &mut Joined, expr: &crate::cel::syntax::Expr, optional: bool) -> Node {
         let checked = self.check(expr);
@@ -88,7 +98,7 @@ impl Checker<'_> {
         joined.ty = Some(match joined.ty.take() {
             None => ty,
             Some(before) => self.types.join(&before, &ty).unwrap_or_else(|| {
-                if !self.env.mixed_literals {
+                if !self.mixed_literals {
                     let (before, ty) = (self.shown(&before), self.shown(&ty));
                     let message = format!("all elements must be of one type: {before} before, this is {ty}");
                     let help = Some("wrap each in dyn(…) to mix types".into());

@@ -24,6 +24,7 @@ use super::{
     budget::PER_EXPRESSION,
     env::{Compiled, Env, Issue},
     error::{Error, ErrorKind},
+    functions::Overload,
     program::{Estimate, Node, Op, Program, Scalar},
     syntax::{Expr, Kind, Span},
     types::Type,
@@ -50,6 +51,7 @@ pub(super) fn check(env: &Env, source: &str, expr: &Expr) -> Compiled {
         locals: checker.most_locals,
         variables: checker.variables.into_iter().collect(),
         deterministic: checker.deterministic,
+        overloads: checker.overloads,
         estimate: Estimate { declared: root.steps.declared, assumed: root.steps.assumed },
     });
     Compiled { program, ty, bounds: root.shape.bounds(), issues }
@@ -86,6 +88,9 @@ struct Checker<'e> {
     /// Slots of the variables that are read.
     variables: BTreeSet<usize>,
     deterministic: bool,
+    overloads: Vec<&'static Overload>,
+    /// Whether lists and maps may mix types here.
+    mixed_literals: bool,
     guards: guard::Guards,
 }
 
@@ -100,6 +105,8 @@ impl<'e> Checker<'e> {
             next_local: 0,
             variables: BTreeSet::new(),
             deterministic: true,
+            overloads: Vec::new(),
+            mixed_literals: env.mixed_literals,
             guards: guard::Guards::default(),
         }
     }

@@ -247,7 +247,6 @@ impl Checker<'_> {
 
 /// What most likely was meant.
 fn operator_help(operator: Binary, left: &Type, right: &Type) -> Option<String> {
-    let convert = |ty: &Type| format!("convert one of them: {ty}(…)");
     match (operator, left, right) {
         (Binary::Add, Type::String, other) | (Binary::Add, other, Type::String)
             if !matches!(other, Type::List(_)) =>
@@ -263,7 +262,9 @@ fn operator_help(operator: Binary, left: &Type, right: &Type) -> Option<String> 
         (_, Type::Null, _) | (_, _, Type::Null) => {
             Some("a field that may be missing is tested with has(…)".into())
         }
-        (_, left, right) if is_number(left) && is_number(right) => Some(convert(left)),
+        (_, left, right) if is_number(left) && is_number(right) => {
+            Some(format!("convert one of them, with {left}(…) or {right}(…)"))
+        }
         _ => None,
     }
 }

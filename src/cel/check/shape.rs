@@ -124,6 +124,11 @@ impl Shape {
         Shape { size, items: Some(Arc::new(items)), number: None }
     }
 
+    /// As many as the number says; a number that is not known is taken for that of the items of a list.
+    fn count(&self) -> Amount {
+        Amount::declared_or(self.number.map(|number| u64::try_from(number).unwrap_or(0)), ASSUMED_ITEMS)
+    }
+
     /// The shape of each item, which is of type `ty`.
     pub(super) fn item(&self, ty: &Type) -> Shape {
         self.items.as_ref().map_or_else(|| Shape::of(ty), |items| (**items).clone())
@@ -168,6 +173,7 @@ impl Shape {
 pub(super) fn call(cost: Cost, args: &[Shape], types: &[Type], ty: &Type) -> (Shape, Amount) {
     let shape = result(cost.size, args, types, ty);
     let created = match ty {
+        _ if matches!(cost.size, Size::Number | Size::Pods) => Amount::ONE,
         Type::String | Type::Bytes => shape.size.tenth(),
         Type::List(_) | Type::Map(..) | Type::Dyn | Type::Param(_) => shape.size,
         _ => Amount::ONE,
@@ -216,12 +222,12 @@ fn result(size: Size, args: &[Shape], types: &[Type], ty: &Type) -> Shape {
             items: first.items.clone(),
             ..Shape::sized(args.iter().fold(Amount::exactly(0), |sum, arg| sum + arg.size))
         },
-        Size::Number => match first.number {
-            Some(number) => {
-                Shape::with_items(Amount::exactly(u64::try_from(number).unwrap_or(0)), Shape::SCALAR)
-            }
-            None => Shape::with_items(Amount::declared_or(None, ASSUMED_ITEMS), Shape::SCALAR),
-        },
+        Size::Number => Shape::with_items(first.count(), Shape::SCALAR),
+        Size::Pods => {
+            let names = arg(args, 0).size + arg(args, 1).size + arg(args, 4).size;
+            let digits = Amount::exactly(44);
+            Shape::with_items(arg(args, 2).count() * arg(args, 3).count(), Shape::sized(names + digits))
+        }
         Size::Replace => Shape::sized((first.size + Amount::ONE) * (arg(args, 2).size + Amount::ONE)),
         Size::Join => Shape::sized(first.size * (list_item.size + arg(args, 1).size)),
         Size::Flatten => match arg_type(types, 0) {

@@ -32,7 +32,9 @@ impl<'a> Evaluator<'_, 'a> {
         }
         match compare(&left, &right) {
             Comparison::Ordered(found) => Ok(Val::Bool(order.holds(found))),
-            Comparison::NotANumber => Ok(Val::Bool(false)),
+            Comparison::NotANumber => {
+                Err(Error::new(ErrorKind::InvalidArgument, "what is not a number has no order"))
+            }
             Comparison::Unsupported => Err(no_overload(order.symbol(), &left, &right)),
         }
     }

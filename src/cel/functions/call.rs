@@ -61,8 +61,11 @@ pub(in crate::cel) enum Size {
     First,
     /// As all arguments together.
     Sum,
-    /// As the value of the first argument, a number.
+    /// As the first argument says, a number. The items are made when they are read.
     Number,
+    /// As the third argument times the fourth, numbers, of items as long as the first two arguments and the fifth. The
+    /// items are made when they are read.
+    Pods,
     /// As the first argument times the third: replacing each byte.
     Replace,
     /// As the items of the first argument with the second between them.

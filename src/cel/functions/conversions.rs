@@ -76,11 +76,10 @@ library! {
         "timestamp(string) -> timestamp" => text_to_timestamp, Cost::READ;
         "timestamp(int) -> timestamp" => |a| Time::from_seconds(a.int(0)?).map(Val::Timestamp), Cost::FLAT;
     }
-    "duration": "The span of time: of a text as in `1h30m` or `1.5s`, of an integer in nanoseconds.",
+    "duration": "The span of time that a text says, as in `1h30m` or `1.5s`.",
         "when the text is no duration, or it is longer than 292 years" {
         "duration(duration) -> duration" => |a| a.value(0), Cost::FLAT;
         "duration(string) -> duration" => text_to_duration, Cost::READ;
-        "duration(int) -> duration" => |a| Ok(Val::Duration(Duration::from_nanos(a.int(0)?))), Cost::FLAT;
     }
     "contains": "Whether the text has the other in it.", "" {
         "string.contains(string) -> bool" => |a| Ok(Val::Bool(a.str(0)?.contains(a.str(1)?))), Cost::READ;

@@ -19,7 +19,7 @@ library! {
     JobSet;
     "jobset.endpoints": "The host names of all pods of a replicated job, in order: `<jobSet>-<replicatedJob>-<replica>-<pod>.<subdomain>`, for so many replicas of so many pods. The list takes no space however long it is.",
         "when a number is negative" {
-        "jobset.endpoints(string, string, int, int, string) -> list(string)" => endpoints, Cost::new(Work::Steps(1), Size::AtMost(1 << 20));
+        "jobset.endpoints(string, string, int, int, string) -> list(string)" => endpoints, Cost::new(Work::Read, Size::Pods);
     }
     "jobset.jobNameLength": "How many characters the longest name of a Job of a replicated job has: `<jobSet>-<replicatedJob>-<replica>`, for so many replicas.",
         "when the number is negative" {

@@ -166,12 +166,9 @@ impl<'s> Lexer<'s> {
         let body_start = self.at;
         let Some(body) = self.body(quote, raw) else {
             let span = Span::from(start..body_start);
-            return Err(SyntaxError::new(span, format!("this string is not closed: no {quote} follows"))
-                .help(if quote.len() == 1 {
-                    "a string over several lines has three quotes at each end"
-                } else {
-                    ""
-                }));
+            let error = SyntaxError::new(span, format!("this string is not closed: no {quote} follows"));
+            let over_lines = "a string over several lines has three quotes at each end";
+            return Err(if quote.len() == 1 { error.help(over_lines) } else { error });
         };
         let at = |(range, message): (std::ops::Range<usize>, String)| {
             SyntaxError::new((body_start + range.start..body_start + range.end).into(), message)

@@ -86,7 +86,8 @@ fn digits(chars: &mut Chars, count: usize, radix: u32, before: &str) -> Result<u
         let digit = chars.clone().next().filter(|digit| digit.is_digit(radix));
         let Some(digit) = digit else {
             let kind = if radix == 8 { "octal" } else { "hexadecimal" };
-            return Err(format!("this escape needs {count} more {kind} digits"));
+            let wanted = count + before.len();
+            return Err(format!("this escape needs {wanted} {kind} digits"));
         };
         spelled.push(digit);
         chars.next();

@@ -158,20 +158,20 @@ impl<'s> Parser<'s> {
     }
 
     fn expect_end(&self) -> Parsed<()> {
-        let word = match &self.token {
+        match self.token {
             Token::End => return Ok(()),
             Token::Symbol(")" | "]" | "}") => {
                 return Err(SyntaxError::new(self.at, format!("{} closes nothing", self.found())));
             }
-            Token::Ident(word) => word.as_str(),
-            _ => "",
-        };
+            _ => {}
+        }
         let error = self.unexpected("an operator or the end");
-        Err(match word {
-            "and" | "AND" => error.help("for “and”, write `&&`"),
-            "or" | "OR" => error.help("for “or”, write `||`"),
-            "not" => error.help("for “not”, write `!`"),
-            "if" | "else" => error.help("write `condition ? a : b`"),
+        Err(match (self.text(self.previous), self.text(self.at)) {
+            ("not" | "NOT", _) => error.help("for “not”, write `!`"),
+            (_, "and" | "AND") => error.help("for “and”, write `&&`"),
+            (_, "or" | "OR") => error.help("for “or”, write `||`"),
+            ("if", _) | (_, "if" | "else" | "then") => error.help("write `condition ? a : b`"),
+            (_, found) if found.starts_with('.') => error.help("an item of a list is read with `list[1]`"),
             _ => error,
         })
     }

@@ -1,6 +1,6 @@
 //! How two trees differ.
 //!
-//! [`diff()`] lists the changes, matching items of lists by what tells them apart; [`text`] shows them to people.
+//! [`diff()`] lists the changes, matching items of lists by what tells them apart; [`text()`] shows them to people.
 
 mod text;
 

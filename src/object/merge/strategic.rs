@@ -109,13 +109,12 @@ impl Strategic<'_> {
 }
 
 /// The positions of a merged list's items in their new order. The first `length` are the tree's, the rest those that only
-/// the patch has; `places` are those of the patch's items, in its order.
+/// the patch has; `places` are those of the patch's items, in its order. A position may come twice, and counts once.
 fn order(length: usize, places: &[usize]) -> Vec<usize> {
-    let mut seen = BTreeSet::new();
-    let of_patch: Vec<usize> = places.iter().copied().filter(|place| seen.insert(*place)).collect();
-    let mut rest = (0..length).filter(|position| !seen.contains(position)).peekable();
-    let mut order = Vec::with_capacity(length + of_patch.len());
-    for place in of_patch {
+    let of_patch: BTreeSet<usize> = places.iter().copied().collect();
+    let mut rest = (0..length).filter(|position| !of_patch.contains(position)).peekable();
+    let mut order = Vec::with_capacity(length + places.len());
+    for &place in places {
         while let Some(position) = rest.next_if(|position| place < length && *position < place) {
             order.push(position);
         }

@@ -46,11 +46,8 @@ impl Upsert<'_> {
         at: &At<'_>,
     ) -> Result<(), MergeError> {
         check_depth(at)?;
-        let atomic = shape.is_some_and(Shape::is_atomic);
         match (tree, fragment, self.list(shape)) {
-            (Value::Object(tree), Value::Object(fragment), _) if !atomic => {
-                self.map(tree, fragment, shape, at)
-            }
+            (Value::Object(tree), Value::Object(fragment), _) => self.map(tree, fragment, shape, at),
             (Value::Array(items), Value::Array(new), ListKind::Map(names)) => {
                 let keys = Keys::new(names.iter().map(AsRef::as_ref), shape.and_then(Shape::item));
                 self.items(items, new, &keys, at)
@@ -95,9 +92,7 @@ impl Upsert<'_> {
     /// What to merge `new` into where there is nothing; `None` if it is to be taken as a whole.
     fn empty<'s, S: Shape<'s>>(&self, new: &Value, shape: Option<S>) -> Option<Value> {
         match new {
-            Value::Object(map) if !map.is_empty() && !shape.is_some_and(Shape::is_atomic) => {
-                Some(Value::Object(Map::new()))
-            }
+            Value::Object(map) if !map.is_empty() => Some(Value::Object(Map::new())),
             Value::Array(items) if !items.is_empty() && self.list(shape) != ListKind::Atomic => {
                 Some(Value::Array(Vec::new()))
             }

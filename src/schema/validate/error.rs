@@ -4,13 +4,14 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::schema::path::At;
+use crate::object::FieldPath;
+use crate::object::path::At;
 
 /// What is wrong with one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
-    /// The field, as Kubernetes writes it: `spec.trainer.env[2].name`; empty for the object as a whole.
-    pub path: String,
+    /// The field; the root for the object as a whole.
+    pub path: FieldPath,
     /// What sort of error it is.
     pub reason: Reason,
     /// The offending value as JSON, cut short if it is long. Only where it says something.
@@ -99,10 +100,10 @@ impl FieldError {
 
 impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.path.as_str() {
-            "" => f.write_str(&self.message()),
-            path => write!(f, "{path}: {}", self.message()),
+        if !self.path.is_root() {
+            write!(f, "{}: ", self.path)?;
         }
+        f.write_str(&self.message())
     }
 }
 
@@ -129,13 +130,23 @@ impl Errors {
         value: Option<&Value>,
         detail: impl FnOnce() -> String,
     ) {
+        self.push_path(|| at.path(), reason, value, detail);
+    }
+
+    /// The same, where the path is no place of the walk.
+    pub(super) fn push_path(
+        &mut self,
+        path: impl FnOnce() -> FieldPath,
+        reason: Reason,
+        value: Option<&Value>,
+        detail: impl FnOnce() -> String,
+    ) {
         self.blocking += usize::from(reason.blocks_rules());
         if self.found.len() == Self::MOST {
             self.unlisted += 1;
             return;
         }
-        let value = value.map(abridged);
-        self.found.push(FieldError { path: at.to_string(), reason, value, detail: detail() });
+        self.found.push(FieldError { path: path(), reason, value: value.map(abridged), detail: detail() });
     }
 
     pub(super) fn invalid(&mut self, at: &At<'_>, value: Option<&Value>, detail: String) {
@@ -160,7 +171,12 @@ impl Errors {
     pub(super) fn finish(mut self) -> Vec<FieldError> {
         if self.unlisted > 0 {
             let detail = format!("{} more errors are not listed", self.unlisted);
-            self.found.push(FieldError { path: String::new(), reason: Reason::TooMany, value: None, detail });
+            self.found.push(FieldError {
+                path: FieldPath::root(),
+                reason: Reason::TooMany,
+                value: None,
+                detail,
+            });
         }
         self.found
     }

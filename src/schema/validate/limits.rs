@@ -4,7 +4,7 @@ use base64::Engine as _;
 use serde_json::{Map, Number, Value};
 
 use super::error::{Errors, Reason};
-use crate::schema::path::At;
+use crate::object::path::At;
 use crate::schema::{IntFormat, Integer, List, Pattern, Text, TextFormat};
 
 pub(super) fn properties(

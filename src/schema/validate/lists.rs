@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::error::{Errors, Reason};
-use crate::schema::path::At;
+use crate::object::path::At;
 use crate::schema::visit::visit;
 use crate::schema::{ListKind, Schemas, Shape, TypeId};
 

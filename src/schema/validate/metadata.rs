@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::error::{Errors, Reason};
+use crate::object::path::At;
 use crate::schema::Pattern;
-use crate::schema::path::At;
 
 /// Lower-case letters, digits and `-`, in parts between points.
 static SUBDOMAIN: Pattern =

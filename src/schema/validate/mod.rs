@@ -16,10 +16,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::path::At;
 use super::visit::visit;
 use super::{List, ListKind, MAX_DEPTH, Map, Object, Schemas, Shape, Type, TypeId};
 use crate::cel::Budget;
+use crate::object::path::At;
 use crate::quantity::Quantity;
 use error::{Errors, type_name};
 pub use error::{FieldError, Reason};
@@ -88,10 +88,10 @@ impl<'a> Old<'a> {
 impl Check<'_> {
     fn value(&mut self, id: TypeId, value: &Value, old: Old<'_>, at: &At<'_>) {
         // An object as a whole always counts as changed: its schema does not tell what its metadata is.
-        let old = if at.depth == 0 { old } else { old.now(value) };
+        let old = if at.depth() == 0 { old } else { old.now(value) };
         let ty = self.schemas.get(id);
         let blocking = self.errors.blocking();
-        if at.depth > MAX_DEPTH {
+        if at.depth() > MAX_DEPTH {
             self.errors.invalid(at, None, format!("nested deeper than {MAX_DEPTH} levels"));
         } else if value.is_null() && ty.nullable {
             // Null is one of its values; limits and rules are about the others.
@@ -145,7 +145,7 @@ impl Check<'_> {
             (Shape::Object(object), Value::Object(map)) => self.fields(object, map, old, at),
             (Shape::Map(values), Value::Object(map)) => {
                 for (key, value) in map {
-                    self.value(values.values, value, old.entry(key), &at.key(key));
+                    self.value(values.values, value, old.entry(key), &at.field(key));
                 }
             }
             (Shape::List(list), Value::Array(items)) => self.items(list, items, old, at),
@@ -154,7 +154,7 @@ impl Check<'_> {
     }
 
     fn fields(&mut self, object: &Object, map: &serde_json::Map<String, Value>, old: Old<'_>, at: &At<'_>) {
-        if object.kind.is_some() && at.depth == 0 {
+        if object.kind.is_some() && at.depth() == 0 {
             metadata::check(
                 &mut self.errors,
                 map.get("metadata"),

@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::error::{Errors, Reason};
 use super::lists;
 use crate::cel::{Bindings, Bounds, Budget, Env, Error, Program, Type as CelType, Val};
-use crate::schema::path::At;
+use crate::object::FieldPath;
+use crate::object::path::At;
 use crate::schema::{ListKind, MAX_DEPTH, Rule, Schemas, Shape, Type, TypeId};
 
 /// What rules may name. The slots are [`SELF`] and [`OLD_SELF`].
@@ -113,18 +114,8 @@ fn broken(rule: &Rule, ty: &Type, scope: &Scope<'_>, budget: &mut Budget, errors
         _ => Reason::Invalid,
     };
     let scalar = !matches!(ty.shape, Shape::Object(_) | Shape::Map(_) | Shape::List(_));
-    let fields = rule.field_path.as_deref().unwrap_or_default().split('.').filter(|name| !name.is_empty());
-    below(at, &fields.collect::<Vec<_>>(), &mut |at| {
-        errors.push(at, reason, scalar.then_some(scope.value), || message.clone());
-    });
-}
-
-/// Calls `then` with the place of the field that `names` lead to.
-fn below(at: &At<'_>, names: &[&str], then: &mut dyn FnMut(&At<'_>)) {
-    match names.split_first() {
-        Some((name, rest)) => below(&at.field(name), rest, then),
-        None => then(at),
-    }
+    let below = rule.field_path.as_deref().and_then(|path| FieldPath::parse(path).ok()).unwrap_or_default();
+    errors.push_path(|| at.path().join(&below), reason, scalar.then_some(scope.value), || message);
 }
 
 /// The values of `self` and `oldSelf`.
