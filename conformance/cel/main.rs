@@ -9,6 +9,7 @@
     reason = "a test fails by panicking, reads its data from files and says what it skips"
 )]
 
+mod bounds;
 mod cases;
 mod kubernetes;
 mod spec;

@@ -1,6 +1,6 @@
 //! Fields, keys and positions.
 
-use super::{Amount, Checked, Checker, Node, Op, Severity, Shape, did_you_mean};
+use super::{Amount, Checked, Checker, Known, Node, Op, Severity, Shape, did_you_mean};
 use crate::{
     cel::{
         syntax::{Expr, Kind, Name, Span},
@@ -12,25 +12,31 @@ use crate::{
 impl Checker<'_> {
     /// `operand.field` or `operand.?field`, or a name with dots.
     pub(super) fn select(&mut self, expr: &Expr, operand: &Expr, field: &Name, optional: bool) -> Checked {
-        if !optional && let Some(checked) = self.qualified(expr) {
-            return checked;
-        }
-        if let Some(checked) = self.undeclared_below(operand, &field.text, field.at) {
+        if let Some(checked) = self.dotted_name(expr, operand, field, optional) {
             return checked;
         }
         let object = self.check(operand);
+        self.selected(expr, object, field, optional)
+    }
+
+    /// The variable with a dotted name that the selection is, or the report that there is none.
+    fn dotted_name(&mut self, expr: &Expr, operand: &Expr, field: &Name, optional: bool) -> Option<Checked> {
+        let variable = if optional { None } else { self.qualified(expr) };
+        variable.or_else(|| self.undeclared_below(operand, &field.text, field.at))
+    }
+
+    fn selected(&mut self, expr: &Expr, object: Checked, field: &Name, optional: bool) -> Checked {
         let (inner, in_optional) = self.unwrap(&object.ty);
         let (ty, shape, may_lack) = self.field(&inner, &object.shape, field);
         if may_lack && !optional && !in_optional {
             self.warn_unguarded(expr, field);
         }
-        let at = field.at;
+        let (at, steps) = (field.at, object.steps + Amount::ONE);
         let (operand, field) = (Box::new(object.node), field.text.as_str().into());
-        let steps = object.steps + Amount::ONE;
         if optional || in_optional {
             let op =
                 if optional { Op::OptionalSelect { operand, field } } else { Op::Select { operand, field } };
-            return Checked { ty: Type::optional(ty), node: Node { span: expr.span, at, op }, shape, steps };
+            return Known::new(Type::optional(ty), Node { span: expr.span, at, op }, shape, steps);
         }
         self.read((expr.span, at), Op::Select { operand, field }, ty, shape, steps)
     }
@@ -40,14 +46,18 @@ impl Checker<'_> {
         let [Expr { kind: Kind::Select { operand, field, optional: false }, .. }] = args else {
             let help = Some("for a key that is no name, write `\"key\" in map`".into());
             self.error(codes::MACRO_ARGUMENT, span, "has() takes a field: has(object.field)", help);
-            return Checked { ty: Type::Bool, ..Self::unknown(span) };
+            return Self::unknown(span);
         };
         let object = self.check(operand);
+        self.tested(span, object, field)
+    }
+
+    fn tested(&mut self, span: Span, object: Checked, field: &Name) -> Checked {
         let (inner, _) = self.unwrap(&object.ty);
         self.field(&inner, &object.shape, field);
-        let op = Op::Has { operand: Box::new(object.node), field: field.text.as_str().into() };
         let steps = object.steps + Amount::ONE;
-        Checked { ty: Type::Bool, node: Node::new(span, op), shape: Shape::SCALAR, steps }
+        let op = Op::Has { operand: Box::new(object.node), field: field.text.as_str().into() };
+        Known::new(Type::Bool, Node::new(span, op), Shape::SCALAR, steps)
     }
 
     /// The type in an optional, or the type itself, with what is known filled in.
@@ -104,18 +114,23 @@ impl Checker<'_> {
     /// `operand[index]` or `operand[?index]`.
     pub(super) fn index(&mut self, span: Span, operand: &Expr, index: &Expr, optional: bool) -> Checked {
         let (container, key) = (self.check(operand), self.check(index));
+        self.indexed(span, container, key, optional)
+    }
+
+    fn indexed(&mut self, span: Span, container: Checked, key: Checked, optional: bool) -> Checked {
         let (inner, in_optional) = self.unwrap(&container.ty);
-        let (ty, shape) = self.item(&inner, &container.shape, &key, index.span, operand.span);
-        let operands = Box::new([container.node, key.node]);
+        let (ty, shape) = self.item(&inner, &container.shape, &key, container.node.span);
         let steps = container.steps + key.steps + Amount::ONE;
+        let operands = Box::new([container.node, key.node]);
         if optional || in_optional {
             let op = if optional { Op::OptionalIndex(operands) } else { Op::Index(operands) };
-            return Checked { ty: Type::optional(ty), node: Node::new(span, op), shape, steps };
+            return Known::new(Type::optional(ty), Node::new(span, op), shape, steps);
         }
         self.read((span, span), Op::Index(operands), ty, shape, steps)
     }
 
-    fn item(&mut self, ty: &Type, shape: &Shape, key: &Checked, at: Span, operand: Span) -> (Type, Shape) {
+    fn item(&mut self, ty: &Type, shape: &Shape, key: &Known, operand: Span) -> (Type, Shape) {
+        let at = key.node.span;
         match ty {
             Type::List(item) => {
                 self.expect(&key.ty, &Type::Int, at, "a position in a list");

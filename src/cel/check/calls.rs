@@ -1,6 +1,6 @@
 //! Calls of functions: which overloads fit.
 
-use super::{Amount, Checked, Checker, Node, Op, Shape, did_you_mean, literals, names, shape};
+use super::{Amount, Checked, Checker, Known, Node, Op, Shape, did_you_mean, literals, names, shape};
 use crate::{
     cel::{
         budget::{Budget, Limits},
@@ -23,21 +23,37 @@ pub(super) fn signature(symbol: &str, text: &str) -> Option<Signature> {
 impl Checker<'_> {
     /// A macro, a function, or a method.
     pub(super) fn call(&mut self, expr: &Expr, target: Option<&Expr>, name: &Name, args: &[Expr]) -> Checked {
-        if let Some(checked) = self.expand(expr, target, name, args) {
-            return checked;
+        if let Some(form) = self.form(target, name, args) {
+            return self.expand(form, expr, target, name, args);
         }
-        if let Some((namespace, _)) = target.and_then(names::dotted) {
-            let qualified = format!("{namespace}.{}", name.text);
-            if self.functions(&qualified).next().is_some() {
-                let start = target.map_or(name.at, |target| target.span);
-                return self.function(&qualified, start.to(name.at), expr.span, None, args);
+        match self.qualified_function(target, name) {
+            None => {
+                let mut checked = Vec::with_capacity(args.len() + 1);
+                checked.extend(target.map(|target| self.check(target)));
+                self.function(&name.text, name.at, expr.span, target.is_some(), checked, args)
             }
-            if self.is_namespace(&namespace) {
+            Some(Ok((qualified, at))) => self.function(&qualified, at, expr.span, false, Vec::new(), args),
+            Some(Err(qualified)) => {
                 self.unknown_function(&qualified, name.at, false);
-                return Self::unknown(expr.span);
+                Self::unknown(expr.span)
             }
         }
-        self.function(&name.text, name.at, expr.span, target, args)
+    }
+
+    /// The function with a dotted name that the call is of, and the bytes of the name; or the name, if there are
+    /// functions with that beginning but not this one. `None` for the call of a method, or of a simple name.
+    fn qualified_function(
+        &self,
+        target: Option<&Expr>,
+        name: &Name,
+    ) -> Option<Result<(String, Span), String>> {
+        let target = target?;
+        let (namespace, _) = names::dotted(target)?;
+        let qualified = format!("{namespace}.{}", name.text);
+        if self.functions(&qualified).next().is_some() {
+            return Some(Ok((qualified, target.span.to(name.at))));
+        }
+        self.is_namespace(&namespace).then_some(Err(qualified))
     }
 
     /// The overloads of `name` in enabled libraries.
@@ -57,21 +73,22 @@ impl Checker<'_> {
             && self.env.slot(name).is_none()
     }
 
+    /// The call of `name` with the receiver, if it has one, in `checked`.
     fn function(
         &mut self,
         name: &str,
         at: Span,
         span: Span,
-        target: Option<&Expr>,
+        is_method: bool,
+        mut checked: Vec<Checked>,
         args: &[Expr],
     ) -> Checked {
-        let receiver = target.map(|target| self.check(target));
-        let is_method = receiver.is_some();
-        let mut checked: Vec<Checked> = receiver.into_iter().collect();
         // The values of a format may be of any types, as in Kubernetes.
         let mixed = self.mixed_literals;
         self.mixed_literals |= is_method && name == "format";
-        checked.extend(args.iter().map(|arg| self.check(arg)));
+        for arg in args {
+            checked.push(self.check(arg));
+        }
         self.mixed_literals = mixed;
         self.resolve_call(name, at, span, is_method, checked)
     }
@@ -167,7 +184,7 @@ impl Checker<'_> {
             self.check_format(format, &nodes, &types);
         }
         let nodes = match lazily(name, span, nodes) {
-            Ok(node) => return Checked { ty, node, shape, steps },
+            Ok(node) => return Known::new(ty, node, shape, steps),
             Err(nodes) => nodes,
         };
         let call = program::Call { name, overloads, args: nodes.into(), prepared };
@@ -175,7 +192,7 @@ impl Checker<'_> {
             Node { span, at, op: Op::Call(Box::new(call)) },
             constants.iter().all(Option::is_some) && self.issues.len() == issues,
         );
-        Checked { ty, node, shape, steps }
+        Known::new(ty, node, shape, steps)
     }
 
     /// Checks the verbs of a constant format, and as far as the list is written out, its items.

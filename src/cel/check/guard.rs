@@ -1,6 +1,6 @@
 //! Which optional fields are known to be present: `has(a.b) && a.b.c == 1` reads `a.b` safely.
 
-use super::Checker;
+use super::{Checked, Checker};
 use crate::cel::syntax::{Expr, Kind, Literal, Logic, Unary};
 use std::collections::BTreeSet;
 
@@ -25,18 +25,13 @@ impl Guards {
 }
 
 impl Checker<'_> {
-    /// Runs `inner` with the fields present that must be when `condition` is `outcome`.
-    pub(super) fn knowing<T>(
-        &mut self,
-        condition: &Expr,
-        outcome: bool,
-        inner: impl FnOnce(&mut Self) -> T,
-    ) -> T {
-        let before = self.guards.present.len();
+    /// Checks `expr` with the fields present that must be when `condition` is `outcome`.
+    pub(super) fn knowing(&mut self, condition: &Expr, outcome: bool, expr: &Expr) -> Checked {
+        let before = self.known_present();
         self.learn(condition, outcome);
-        let result = inner(self);
+        let checked = self.check(expr);
         self.forget(before);
-        result
+        checked
     }
 
     /// How much is known to be present, for [`Checker::forget`].

@@ -1,6 +1,6 @@
 //! Literals, and lists and maps of values.
 
-use super::{Amount, Checked, Checker, Node, Op, Shape};
+use super::{Amount, Checked, Checker, Known, Node, Op, Shape};
 use crate::{
     cel::{
         program,
@@ -22,7 +22,7 @@ pub(super) fn literal(span: Span, literal: &Literal) -> Checked {
         Literal::String(text) => (Type::String, Val::text(text.as_str()), sized(text.len())),
         Literal::Bytes(bytes) => (Type::Bytes, Val::Bytes(bytes.as_slice().into()), sized(bytes.len())),
     };
-    Checked { ty, node: Node::new(span, Op::Const(value)), shape, steps: Amount::ONE }
+    Known::new(ty, Node::new(span, Op::Const(value)), shape, Amount::ONE)
 }
 
 fn sized(length: usize) -> Shape {
@@ -31,43 +31,48 @@ fn sized(length: usize) -> Shape {
 
 impl Checker<'_> {
     pub(super) fn list(&mut self, span: Span, elements: &[Element]) -> Checked {
+        let values: Vec<_> = elements.iter().map(|element| self.check(&element.value)).collect();
+        self.listed(span, elements, values)
+    }
+
+    fn listed(&mut self, span: Span, elements: &[Element], values: Vec<Checked>) -> Checked {
         let mut joined = Joined::default();
         let mut nodes = Vec::with_capacity(elements.len());
-        for element in elements {
-            let value = self.element(&mut joined, &element.value, element.optional);
-            nodes.push(program::Element { value, optional: element.optional });
+        for (Element { optional, .. }, value) in elements.iter().zip(values) {
+            let value = self.element(&mut joined, value, *optional);
+            nodes.push(program::Element { value, optional: *optional });
         }
         let item = joined.ty.unwrap_or_else(|| self.types.fresh());
         let size = Amount::exactly(elements.len() as u64);
         let op = constant_list(&nodes).map_or_else(|| Op::List(nodes.into()), Op::Const);
-        Checked {
-            ty: Type::list(item),
-            node: Node::new(span, op),
-            shape: joined.shape.map_or(Shape::sized(size), |shape| Shape::with_items(size, shape)),
-            steps: joined.steps + size + Amount::ONE,
-        }
+        let shape = joined.shape.map_or(Shape::sized(size), |shape| Shape::with_items(size, shape));
+        Known::new(Type::list(item), Node::new(span, op), shape, joined.steps + size + Amount::ONE)
     }
 
     pub(super) fn map(&mut self, span: Span, entries: &[Entry]) -> Checked {
-        let (mut keys, mut values, mut seen) = (Joined::default(), Joined::default(), BTreeSet::new());
+        let keys: Vec<_> = entries.iter().map(|entry| self.check(&entry.key)).collect();
+        let values: Vec<_> = entries.iter().map(|entry| self.check(&entry.value)).collect();
+        self.mapped(span, entries, keys, values)
+    }
+
+    fn mapped(&mut self, span: Span, entries: &[Entry], keys: Vec<Checked>, values: Vec<Checked>) -> Checked {
+        let (mut joined_keys, mut joined_values, mut seen) =
+            (Joined::default(), Joined::default(), BTreeSet::new());
         let mut nodes = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let key = self.element(&mut keys, &entry.key, false);
-            self.check_key(&mut keys, key.span);
+        for ((Entry { optional, .. }, key), value) in entries.iter().zip(keys).zip(values) {
+            let key = self.element(&mut joined_keys, key, false);
+            self.check_key(&mut joined_keys, key.span);
             self.check_repeated(&mut seen, &key);
-            let value = self.element(&mut values, &entry.value, entry.optional);
-            nodes.push(program::Entry { key, value, optional: entry.optional });
+            let value = self.element(&mut joined_values, value, *optional);
+            nodes.push(program::Entry { key, value, optional: *optional });
         }
-        let key = keys.ty.unwrap_or_else(|| self.types.fresh());
-        let value = values.ty.unwrap_or_else(|| self.types.fresh());
+        let key = joined_keys.ty.unwrap_or_else(|| self.types.fresh());
+        let value = joined_values.ty.unwrap_or_else(|| self.types.fresh());
         let size = Amount::exactly(entries.len() as u64);
         let op = constant_map(&nodes).map_or_else(|| Op::Map(nodes.into()), Op::Const);
-        Checked {
-            ty: Type::map(key, value),
-            node: Node::new(span, op),
-            shape: values.shape.map_or(Shape::sized(size), |shape| Shape::with_items(size, shape)),
-            steps: keys.steps + values.steps + size + Amount::ONE,
-        }
+        let shape = joined_values.shape.map_or(Shape::sized(size), |shape| Shape::with_items(size, shape));
+        let steps = joined_keys.steps + joined_values.steps + size + Amount::ONE;
+        Known::new(Type::map(key, value), Node::new(span, op), shape, steps)
     }
 
     fn check_key(&mut self, keys: &mut Joined, span: Span) {
@@ -88,10 +93,10 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks one more element and joins its type with those before it.
-    fn element(&mut self, joined: &mut Joined, expr: &crate::cel::syntax::Expr, optional: bool) -> Node {
-        let checked = self.check(expr);
-        let ty = if optional { self.inside(&checked.ty, expr.span) } else { checked.ty };
+    /// Joins the type of one more element with those before it.
+    fn element(&mut self, joined: &mut Joined, checked: Checked, optional: bool) -> Node {
+        let span = checked.node.span;
+        let ty = if optional { self.inside(&checked.ty, span) } else { checked.ty };
         joined.steps = joined.steps + checked.steps;
         joined.shape =
             Some(joined.shape.take().map_or(checked.shape.clone(), |shape| shape.or(&checked.shape)));
@@ -102,7 +107,7 @@ impl Checker<'_> {
                     let (before, ty) = (self.shown(&before), self.shown(&ty));
                     let message = format!("all elements must be of one type: {before} before, this is {ty}");
                     let help = Some("wrap each in dyn(…) to mix types".into());
-                    self.error(codes::TYPE_MISMATCH, expr.span, message, help);
+                    self.error(codes::TYPE_MISMATCH, span, message, help);
                 }
                 Type::Dyn
             }),

@@ -11,6 +11,7 @@ mod calls;
 mod guard;
 mod inference;
 mod literals;
+mod loops;
 mod macros;
 mod names;
 mod operators;
@@ -38,6 +39,7 @@ use std::collections::BTreeSet;
 pub(super) fn check(env: &Env, source: &str, expr: &Expr) -> Compiled {
     let mut checker = Checker::new(env);
     let root = checker.check(expr);
+    let bounds = root.shape.bounds();
     let ty = checker.types.resolve(&root.ty).bounded();
     checker.check_cost(expr.span, root.steps);
     let mut issues = checker.issues;
@@ -54,17 +56,26 @@ pub(super) fn check(env: &Env, source: &str, expr: &Expr) -> Compiled {
         overloads: checker.overloads,
         estimate: Estimate { declared: root.steps.declared, assumed: root.steps.assumed },
     });
-    Compiled { program, ty, bounds: root.shape.bounds(), issues }
+    Compiled { program, ty, bounds, issues }
 }
 
 /// What is known of an expression.
-struct Checked {
+struct Known {
     ty: Type,
     node: Node,
     /// How large its value can get.
     shape: Shape,
     /// Most steps to evaluate it.
     steps: Amount,
+}
+
+/// The check recurses as deep as expressions are, so what it hands around is small: see [`Checker::check`].
+type Checked = Box<Known>;
+
+impl Known {
+    fn new(ty: Type, node: Node, shape: Shape, steps: Amount) -> Checked {
+        Box::new(Known { ty, node, shape, steps })
+    }
 }
 
 /// A variable of a macro.
@@ -111,6 +122,8 @@ impl<'e> Checker<'e> {
         }
     }
 
+    /// The methods that call this one do little else, and leave the rest to others: their frames decide how deep an
+    /// expression a small stack can take.
     fn check(&mut self, expr: &Expr) -> Checked {
         match &expr.kind {
             Kind::Literal(literal) => literals::literal(expr.span, literal),
@@ -176,7 +189,7 @@ impl<'e> Checker<'e> {
     fn unknown(span: Span) -> Checked {
         let error = Error::new(ErrorKind::NoSuchOverload, "the check finds this wrong");
         let node = Node::new(span, Op::Fail(error));
-        Checked { ty: Type::Dyn, node, shape: Shape::of(&Type::Dyn), steps: Amount::ONE }
+        Known::new(Type::Dyn, node, Shape::of(&Type::Dyn), Amount::ONE)
     }
 
     /// A value read from a variable, field or item of the static type `ty`: if JSON writes that type as another, a
@@ -188,28 +201,24 @@ impl<'e> Checker<'e> {
             Type::Timestamp => Scalar::Timestamp,
             Type::Duration => Scalar::Duration,
             Type::Quantity => Scalar::Quantity,
-            _ => return Checked { ty, node, shape, steps },
+            _ => return Known::new(ty, node, shape, steps),
         };
         let node = Node::new(span, Op::Conform(scalar, Box::new(node)));
-        Checked { ty, node, shape, steps: steps + Amount::ONE }
+        Known::new(ty, node, shape, steps + Amount::ONE)
     }
 
-    /// Runs `inner` with further local variables, and gives the slot of the first with the result.
-    fn with_locals<T>(
-        &mut self,
-        locals: Vec<(String, Type, Shape)>,
-        inner: impl FnOnce(&mut Self) -> T,
-    ) -> (usize, T) {
-        let slot = self.locals.len();
-        for (name, ty, shape) in locals {
-            let (slot, id) = (self.locals.len(), self.next_local);
-            self.next_local += 1;
-            self.locals.push(Local { name, ty, shape, slot, id });
-        }
+    /// Declares a local variable and gives its slot.
+    fn declare_local(&mut self, name: String, ty: Type, shape: Shape) -> usize {
+        let (slot, id) = (self.locals.len(), self.next_local);
+        self.next_local += 1;
+        self.locals.push(Local { name, ty, shape, slot, id });
         self.most_locals = self.most_locals.max(self.locals.len());
-        let result = inner(self);
+        slot
+    }
+
+    /// Ends the scope of the local variables from `slot` on.
+    fn drop_locals(&mut self, slot: usize) {
         self.locals.truncate(slot);
-        (slot, result)
     }
 }
 

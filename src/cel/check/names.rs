@@ -1,6 +1,6 @@
 //! What a name means: a local variable, a declared one, or a type.
 
-use super::{Amount, Checked, Checker, Node, Op, Shape, did_you_mean};
+use super::{Amount, Checked, Checker, Known, Node, Op, Shape, did_you_mean};
 use crate::{
     cel::{
         syntax::{Expr, Kind, Span},
@@ -57,7 +57,7 @@ impl Checker<'_> {
         }
         let name = TYPES.iter().find(|known| **known == name)?;
         let node = Node::new(span, Op::Const(Val::Type(name)));
-        Some(Checked { ty: Type::Type, node, shape: Shape::SCALAR, steps: Amount::ONE })
+        Some(Known::new(Type::Type, node, Shape::SCALAR, Amount::ONE))
     }
 
     /// The variable or type that a chain of selections spells as a whole. A local variable goes before: its fields

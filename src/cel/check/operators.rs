@@ -1,6 +1,6 @@
 //! Operators: their overloads, and what they become.
 
-use super::{Amount, Checked, Checker, Node, Op, Shape};
+use super::{Amount, Checked, Checker, Known, Node, Op, Shape};
 use crate::{
     cel::{
         program::{Arithmetic, Order},
@@ -101,19 +101,26 @@ const ORDERED: &[&str] = &[
 
 impl Checker<'_> {
     pub(super) fn unary(&mut self, operator: Unary, at: Span, operand: &Expr) -> Checked {
-        let operand_span = operand.span;
         let operand = self.check(operand);
-        let span = at.to(operand_span);
-        let steps = operand.steps + Amount::ONE;
-        let node = Box::new(operand.node);
-        let (ty, op) = match operator {
+        self.prefixed(operator, at, operand)
+    }
+
+    fn prefixed(&mut self, operator: Unary, at: Span, operand: Checked) -> Checked {
+        let operand_span = operand.node.span;
+        let ty = match operator {
             Unary::Not => {
                 self.expect(&operand.ty, &Type::Bool, operand_span, "the operand of `!`");
-                (Type::Bool, Op::Not(node))
+                Type::Bool
             }
-            Unary::Negate => (self.negated(&operand.ty, operand_span), Op::Negate(node)),
+            Unary::Negate => self.negated(&operand.ty, operand_span),
         };
-        Checked { ty, node: Node::new(span, op), shape: Shape::SCALAR, steps }
+        let steps = operand.steps + Amount::ONE;
+        let node = Box::new(operand.node);
+        let op = match operator {
+            Unary::Not => Op::Not(node),
+            Unary::Negate => Op::Negate(node),
+        };
+        Known::new(ty, Node::new(at.to(operand_span), op), Shape::SCALAR, steps)
     }
 
     fn negated(&mut self, ty: &Type, span: Span) -> Type {
@@ -129,8 +136,12 @@ impl Checker<'_> {
 
     pub(super) fn binary(&mut self, operator: Binary, at: Span, operands: &[Expr; 2]) -> Checked {
         let [left, right] = operands;
-        let span = left.span.to(right.span);
         let (left, right) = (self.check(left), self.check(right));
+        self.joined(operator, at, left, right)
+    }
+
+    fn joined(&mut self, operator: Binary, at: Span, left: Checked, right: Checked) -> Checked {
+        let span = left.node.span.to(right.node.span);
         let types = [left.ty.clone(), right.ty.clone()];
         let ty = self.operator_type(operator, at, &types);
         let (shape, work) = self.operator_cost(operator, &left, &right, &ty);
@@ -150,7 +161,7 @@ impl Checker<'_> {
             Binary::GreaterOrEqual => Op::Order(Order::GreaterOrEqual, operands),
             Binary::In => Op::In(operands),
         };
-        Checked { ty, node: Node { span, at, op }, shape, steps }
+        Known::new(ty, Node { span, at, op }, shape, steps)
     }
 
     /// What the operator gives for operands of these types.
@@ -176,7 +187,7 @@ impl Checker<'_> {
         }
     }
 
-    fn operator_cost(&self, operator: Binary, left: &Checked, right: &Checked, ty: &Type) -> (Shape, Amount) {
+    fn operator_cost(&self, operator: Binary, left: &Known, right: &Known, ty: &Type) -> (Shape, Amount) {
         let (left_type, right_type) = (self.types.resolve(&left.ty), self.types.resolve(&right.ty));
         match operator {
             Binary::Add => {
@@ -204,44 +215,52 @@ impl Checker<'_> {
 
     /// A chain of `&&` or `||`. What an operand being decided makes certain is known to those after it.
     pub(super) fn logic(&mut self, operator: Logic, span: Span, operands: &[Expr]) -> Checked {
-        let (mut steps, mut nodes) = (Amount::ONE, Vec::with_capacity(operands.len()));
+        let mut checked = Vec::with_capacity(operands.len());
         let before = self.known_present();
         for operand in operands {
-            let checked = self.check(operand);
-            self.expect(
-                &checked.ty,
-                &Type::Bool,
-                operand.span,
-                &format!("an operand of `{}`", operator.symbol()),
-            );
+            checked.push(self.check(operand));
             self.learn(operand, operator == Logic::And);
-            steps = steps + checked.steps;
-            nodes.push(checked.node);
         }
         self.forget(before);
+        self.chained(operator, span, checked)
+    }
+
+    fn chained(&mut self, operator: Logic, span: Span, operands: Vec<Checked>) -> Checked {
+        let (mut steps, mut nodes) = (Amount::ONE, Vec::with_capacity(operands.len()));
+        for operand in operands {
+            let place = format!("an operand of `{}`", operator.symbol());
+            self.expect(&operand.ty, &Type::Bool, operand.node.span, &place);
+            steps = steps + operand.steps;
+            nodes.push(operand.node);
+        }
         let op = match operator {
             Logic::And => Op::And(nodes.into()),
             Logic::Or => Op::Or(nodes.into()),
         };
-        Checked { ty: Type::Bool, node: Node::new(span, op), shape: Shape::SCALAR, steps }
+        Known::new(Type::Bool, Node::new(span, op), Shape::SCALAR, steps)
     }
 
     pub(super) fn conditional(&mut self, span: Span, parts: &[Expr; 3]) -> Checked {
-        let [condition, yes_expr, no_expr] = parts;
+        let [condition, yes, no] = parts;
         let checked = self.check(condition);
-        self.expect(&checked.ty, &Type::Bool, condition.span, "the condition");
-        let yes = self.knowing(condition, true, |checker| checker.check(yes_expr));
-        let no = self.knowing(condition, false, |checker| checker.check(no_expr));
+        let yes = self.knowing(condition, true, yes);
+        let no = self.knowing(condition, false, no);
+        self.chosen(span, checked, yes, no)
+    }
+
+    fn chosen(&mut self, span: Span, condition: Checked, yes: Checked, no: Checked) -> Checked {
+        self.expect(&condition.ty, &Type::Bool, condition.node.span, "the condition");
         let ty = self.types.join(&yes.ty, &no.ty).unwrap_or_else(|| {
-            let (yes, no) = (self.shown(&yes.ty), self.shown(&no.ty));
-            let message = format!("both results must be of one type: {yes} before the `:`, this is {no}");
+            let (yes, found) = (self.shown(&yes.ty), self.shown(&no.ty));
+            let message = format!("both results must be of one type: {yes} before the `:`, this is {found}");
             let help = Some("wrap both in dyn(…) to mix types".into());
-            self.error(codes::TYPE_MISMATCH, no_expr.span, message, help);
+            self.error(codes::TYPE_MISMATCH, no.node.span, message, help);
             Type::Dyn
         });
-        let op = Op::Conditional(Box::new([checked.node, yes.node, no.node]));
-        let steps = checked.steps + yes.steps.max(no.steps) + Amount::ONE;
-        Checked { ty, node: Node::new(span, op), shape: yes.shape.or(&no.shape), steps }
+        let steps = condition.steps + yes.steps.max(no.steps) + Amount::ONE;
+        let shape = yes.shape.or(&no.shape);
+        let op = Op::Conditional(Box::new([condition.node, yes.node, no.node]));
+        Known::new(ty, Node::new(span, op), shape, steps)
     }
 }
 

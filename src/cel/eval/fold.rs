@@ -19,110 +19,169 @@ enum Found<'a> {
     Keyed(Vec<Val<'a>>, Vec<Val<'a>>),
 }
 
-impl<'a> Evaluator<'_, 'a> {
-    pub(super) fn fold(&mut self, fold: &'a Fold) -> Result<Val<'a>> {
-        let mut found = match fold.kind {
+impl Found<'_> {
+    fn new(kind: FoldKind) -> Self {
+        match kind {
             FoldKind::All | FoldKind::Exists => Found::Undecided(None),
             FoldKind::ExistsOne => Found::Count(0),
             FoldKind::Filter | FoldKind::List => Found::Items(Vec::new()),
             FoldKind::Map | FoldKind::MapEntry => Found::Entries(Vec::new()),
             FoldKind::SortBy => Found::Keyed(Vec::new(), Vec::new()),
-        };
-        match self.eval(&fold.range)? {
-            Val::List(list) => self.fold_list(fold, &list, &mut found)?,
-            Val::Map(map) => self.fold_map(fold, &map, &mut found)?,
-            other => return Err(wanted("a list or map to go through", &other).at(fold.range.span)),
         }
+    }
+
+    fn is_decided(&self) -> bool {
+        matches!(self, Found::Decided)
+    }
+}
+
+/// What a loop is at: the position and the item of a list, or the key and the value of a map.
+struct Step<'a> {
+    key: Val<'a>,
+    value: Val<'a>,
+    is_map: bool,
+}
+
+impl<'a> Step<'a> {
+    fn item(list: &List<'a>, index: usize) -> Step<'a> {
+        let key = Val::Int(i64::try_from(index).unwrap_or(i64::MAX));
+        Step { key, value: list.get(index).unwrap_or(Val::Null), is_map: false }
+    }
+
+    fn entry((key, value): (Key<'a>, Val<'a>)) -> Step<'a> {
+        Step { key: key.into(), value, is_map: true }
+    }
+
+    /// What a single variable stands for: the item of a list, but the key of a map.
+    fn element(&self) -> &Val<'a> {
+        if self.is_map { &self.key } else { &self.value }
+    }
+}
+
+impl<'a> Evaluator<'_, 'a> {
+    pub(super) fn fold(&mut self, fold: &'a Fold) -> Result<Val<'a>> {
+        let range = self.eval(&fold.range)?;
+        let mut found = Found::new(fold.kind);
+        self.go_through(fold, range, &mut found)?;
         self.finish(fold.kind, found)
     }
 
+    fn go_through(&mut self, fold: &'a Fold, range: Val<'a>, found: &mut Found<'a>) -> Result<()> {
+        match range {
+            Val::List(list) => self.fold_list(fold, &list, found),
+            Val::Map(map) => self.fold_map(fold, &map, found),
+            other => Err(wanted("a list or map to go through", &other).at(fold.range.span)),
+        }
+    }
+
     fn fold_list(&mut self, fold: &'a Fold, list: &List<'a>, found: &mut Found<'a>) -> Result<()> {
-        for (index, item) in (0..).zip(list.iter()) {
+        let mut index = 0;
+        while index < list.len() && !found.is_decided() {
             self.budget.create(list.item_bytes())?;
-            self.visit(fold, &Val::Int(index), item, false, found)?;
-            if matches!(found, Found::Decided) {
-                break;
-            }
+            let step = Step::item(list, index);
+            self.visit(fold, &step, found)?;
+            index += 1;
         }
         Ok(())
     }
 
     fn fold_map(&mut self, fold: &'a Fold, map: &Map<'a>, found: &mut Found<'a>) -> Result<()> {
-        for (key, value) in map.iter() {
-            self.visit(fold, &key.into(), value, true, found)?;
-            if matches!(found, Found::Decided) {
-                break;
-            }
+        let mut steps = map.iter().map(Step::entry);
+        while !found.is_decided()
+            && let Some(step) = steps.next()
+        {
+            self.visit(fold, &step, found)?;
         }
         Ok(())
     }
 
-    /// One iteration. With one variable, that is the item of a list but the key of a map.
-    fn visit(
-        &mut self,
-        fold: &'a Fold,
-        key: &Val<'a>,
-        value: Val<'a>,
-        is_map: bool,
-        found: &mut Found<'a>,
-    ) -> Result<()> {
+    /// One iteration.
+    fn visit(&mut self, fold: &'a Fold, step: &Step<'a>, found: &mut Found<'a>) -> Result<()> {
         self.budget.charge(1)?;
-        let element = if is_map { key.clone() } else { value.clone() };
-        if fold.two {
-            self.set(fold.slot, Ok(key.clone()));
-            self.set(fold.slot + 1, Ok(value));
-        } else {
-            self.set(fold.slot, Ok(element.clone()));
-        }
+        self.enter(fold, step);
         if let Some(filter) = &fold.filter
             && !self.bool(filter)?
         {
             return Ok(());
         }
         match found {
-            Found::Undecided(failure) => match self.bool(&fold.body) {
-                Ok(value) if value == (fold.kind == FoldKind::Exists) => *found = Found::Decided,
-                Ok(_) => {}
-                Err(error) if error.is_budget() => return Err(error),
-                Err(error) => {
+            Found::Undecided(_) | Found::Decided => self.ask(fold, found),
+            Found::Count(count) => {
+                *count += u64::from(self.bool(&fold.body)?);
+                Ok(())
+            }
+            Found::Items(items) if fold.kind == FoldKind::Filter => self.keep(fold, step, items),
+            Found::Items(items) => self.collect(fold, items),
+            Found::Entries(entries) => self.collect_entry(fold, step, entries),
+            Found::Keyed(items, keys) => {
+                self.collect(fold, keys)?;
+                self.budget.create_items(1)?;
+                items.push(step.element().clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// Gives the variables of the loop their values.
+    fn enter(&mut self, fold: &Fold, step: &Step<'a>) {
+        if fold.two {
+            self.set(fold.slot, Ok(step.key.clone()));
+            self.set(fold.slot + 1, Ok(step.value.clone()));
+        } else {
+            self.set(fold.slot, Ok(step.element().clone()));
+        }
+    }
+
+    /// `all` and `exists`: an item that decides wins over errors of others.
+    fn ask(&mut self, fold: &'a Fold, found: &mut Found<'a>) -> Result<()> {
+        match self.bool(&fold.body) {
+            Ok(value) if value == (fold.kind == FoldKind::Exists) => *found = Found::Decided,
+            Ok(_) => {}
+            Err(error) if error.is_budget() => return Err(error),
+            Err(error) => {
+                if let Found::Undecided(failure) = found {
                     failure.get_or_insert(error);
                 }
-            },
-            Found::Decided => {}
-            Found::Count(count) => *count += u64::from(self.bool(&fold.body)?),
-            Found::Items(items) if fold.kind == FoldKind::Filter => {
-                if self.bool(&fold.body)? {
-                    self.budget.create_items(1)?;
-                    items.push(element);
-                }
-            }
-            Found::Items(items) => {
-                let item = self.eval(&fold.body)?;
-                self.budget.create_items(1)?;
-                items.push(item);
-            }
-            Found::Entries(entries) => self.visit_entry(fold, key, entries)?,
-            Found::Keyed(items, keys) => {
-                let sorted_by = self.eval(&fold.body)?;
-                self.budget.create_items(2)?;
-                items.push(element);
-                keys.push(sorted_by);
             }
         }
         Ok(())
     }
 
-    fn visit_entry(
+    fn keep(&mut self, fold: &'a Fold, step: &Step<'a>, items: &mut Vec<Val<'a>>) -> Result<()> {
+        if self.bool(&fold.body)? {
+            self.budget.create_items(1)?;
+            items.push(step.element().clone());
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self, fold: &'a Fold, items: &mut Vec<Val<'a>>) -> Result<()> {
+        let item = self.eval(&fold.body)?;
+        self.budget.create_items(1)?;
+        items.push(item);
+        Ok(())
+    }
+
+    fn collect_entry(
         &mut self,
         fold: &'a Fold,
-        key: &Val<'a>,
+        step: &Step<'a>,
         entries: &mut Vec<(Key<'a>, Val<'a>)>,
     ) -> Result<()> {
         let value = self.eval(&fold.body)?;
+        self.add_entry(fold, step, entries, value)
+    }
+
+    fn add_entry(
+        &mut self,
+        fold: &Fold,
+        step: &Step<'a>,
+        entries: &mut Vec<(Key<'a>, Val<'a>)>,
+        value: Val<'a>,
+    ) -> Result<()> {
         self.budget.create_items(1)?;
         if fold.kind == FoldKind::Map {
-            let key = Key::from_val(key).ok_or_else(|| wanted("a key", key))?;
-            entries.push((key, value));
+            entries.push((Key::from_val(&step.key).ok_or_else(|| wanted("a key", &step.key))?, value));
             return Ok(());
         }
         match value {

@@ -5,7 +5,7 @@ use crate::cel::{
     budget::Budget,
     error::{Error, ErrorKind},
     types::Type,
-    value::{Key, List, Str, Val, walk},
+    value::{List, Map, Str, Val, walk},
 };
 
 type Result<T> = std::result::Result<T, Error>;
@@ -199,6 +199,14 @@ impl Text<'_> {
         let depth = walk(depth)?;
         self.budget.charge(1)?;
         match value {
+            Val::List(list) => self.list(list, depth + 1),
+            Val::Map(map) => self.map(map, depth + 1),
+            scalar => self.scalar(scalar),
+        }
+    }
+
+    fn scalar(&mut self, value: &Val) -> Result<()> {
+        match value {
             Val::Null => self.push("null"),
             Val::Bool(value) => self.push(if *value { "true" } else { "false" }),
             Val::Int(value) => self.push(&value.to_string()),
@@ -212,15 +220,13 @@ impl Text<'_> {
             Val::Bytes(bytes) => self.push(&String::from_utf8_lossy(bytes)),
             Val::Timestamp(time) => self.push(&time.in_utc().to_string()),
             Val::Duration(duration) => self.push(&duration.to_string()),
-            Val::List(list) => self.list(list, depth + 1),
-            Val::Map(map) => self.map(map.iter(), depth + 1),
             Val::Type(name) => self.push(name),
             Val::Quantity(quantity) => self.push(&quantity.to_string()),
             Val::Semver(version) => self.push(&version.to_string()),
             Val::Url(url) => self.push(&url.to_string()),
             Val::Ip(ip) => self.push(&ip.to_string()),
             Val::Cidr(cidr) => self.push(&cidr.to_string()),
-            Val::Optional(_) | Val::Format(_) => {
+            Val::Optional(_) | Val::Format(_) | Val::List(_) | Val::Map(_) => {
                 let message = format!("a value of type {} has no text", value.kind());
                 Err(Error::new(ErrorKind::InvalidArgument, message).in_argument(1))
             }
@@ -229,22 +235,32 @@ impl Text<'_> {
 
     fn list(&mut self, list: &List, depth: usize) -> Result<()> {
         self.push("[")?;
-        for (index, item) in list.iter().enumerate() {
+        for index in 0..list.len() {
             self.push(if index == 0 { "" } else { ", " })?;
+            let item = list.get(index).unwrap_or(Val::Null);
             self.any(&item, depth)?;
         }
         self.push("]")
     }
 
-    fn map<'a>(&mut self, entries: impl Iterator<Item = (Key<'a>, Val<'a>)>, depth: usize) -> Result<()> {
+    fn map(&mut self, map: &Map, depth: usize) -> Result<()> {
         let mut printed = Vec::new();
-        for (key, value) in entries {
-            let mut entry = Text { text: String::new(), budget: &mut *self.budget };
-            entry.any(&key.into(), depth)?;
-            let key = std::mem::take(&mut entry.text);
-            entry.any(&value, depth)?;
-            printed.push((key, entry.text));
+        for (key, value) in map.iter() {
+            let key = self.apart(&key.into(), depth)?;
+            printed.push((key, self.apart(&value, depth)?));
         }
+        self.entries(printed)
+    }
+
+    /// The text of a value that is not yet added.
+    fn apart(&mut self, value: &Val, depth: usize) -> Result<String> {
+        let outer = std::mem::take(&mut self.text);
+        let result = self.any(value, depth);
+        let text = std::mem::replace(&mut self.text, outer);
+        result.map(|()| text)
+    }
+
+    fn entries(&mut self, mut printed: Vec<(String, String)>) -> Result<()> {
         printed.sort_by(|(a, _), (b, _)| a.cmp(b));
         self.push("{")?;
         for (index, (key, value)) in printed.iter().enumerate() {

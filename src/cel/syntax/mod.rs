@@ -8,6 +8,8 @@
 //! words of someone who has never seen the grammar. Each tree is at most [`MAX_DEPTH`] deep, which is what lets every
 //! later pass recurse over it.
 
+mod chain;
+mod cursor;
 mod lexer;
 mod literal;
 mod parser;

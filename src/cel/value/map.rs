@@ -91,14 +91,32 @@ impl<'a> Map<'a> {
     }
 
     /// The entries in order.
-    pub fn iter(&self) -> impl Iterator<Item = (Key<'a>, Val<'a>)> + '_ {
-        let (json, owned) = match self {
-            Map::Json(object) => (Some(object), None),
-            Map::Owned(map) => (None, Some(map)),
-        };
-        let json = json.into_iter().flat_map(|object| object.iter());
-        let json = json.map(|(name, value)| (Key::String(Str::Borrowed(name)), Val::from_json(value)));
-        json.chain(owned.into_iter().flat_map(|map| map.pairs.iter().cloned()))
+    pub fn iter(&self) -> Iter<'_, 'a> {
+        match self {
+            Map::Json(object) => Iter::Json(object.iter()),
+            Map::Owned(map) => Iter::Owned(map.pairs.iter()),
+        }
+    }
+}
+
+/// The entries of a map in order; see [`Map::iter`].
+pub enum Iter<'m, 'a> {
+    /// Of a JSON object.
+    Json(serde_json::map::Iter<'a>),
+    /// Of a created map.
+    Owned(std::slice::Iter<'m, (Key<'a>, Val<'a>)>),
+}
+
+impl<'a> Iterator for Iter<'_, 'a> {
+    type Item = (Key<'a>, Val<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Iter::Json(entries) => {
+                entries.next().map(|(name, value)| (Key::String(Str::Borrowed(name)), Val::from_json(value)))
+            }
+            Iter::Owned(entries) => entries.next().cloned(),
+        }
     }
 }
 

@@ -33,8 +33,9 @@ use std::{fmt, net::IpAddr, ops::Deref, sync::Arc};
 /// How deep created lists, maps and optionals may nest; Kubernetes' own objects stay below thirty.
 pub const MAX_VALUE_DEPTH: usize = 100;
 
-/// How deep a value with the JSON in it may be where it is walked as a whole: to compare, to print, to convert.
-pub(super) const MAX_WALK_DEPTH: usize = 300;
+/// How deep a value with the JSON in it may be where it is walked as a whole: to compare, to print, to convert. A JSON
+/// text is read no deeper.
+pub(super) const MAX_WALK_DEPTH: usize = 128;
 
 /// A value. `'a` is the life of the JSON documents and of the program it may borrow from.
 #[derive(Clone)]
