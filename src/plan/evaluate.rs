@@ -1,6 +1,9 @@
 //! From expressions and templates to values, and from failures to diagnostics at the very token.
 
-use super::scope::Scope;
+use super::{
+    draft::Draft,
+    scope::{Fixed, Scope},
+};
 use crate::{
     cel::{Budget, Error, Val},
     diagnostic::{Code, Diagnostic, codes},
@@ -123,15 +126,39 @@ fn hole<'s, 'p: 's>(hole: &'s Hole, scope: &Scope<'s, 'p>, budget: &mut Budget) 
     })
 }
 
-/// The values of loop variables, run by run: one run with none for no loops.
-pub(crate) fn runs<'s, 'p: 's>(
-    loops: &'s [Loop],
-    scope: impl Fn(&'s [Value]) -> Scope<'s, 'p>,
-    arena: &'s mut Vec<Vec<Value>>,
+/// The values of loop variables, run by run, outermost first: one run without any for no loops.
+pub(crate) fn runs(
+    loops: &[Loop],
+    fixed: &Fixed<'_>,
+    draft: Option<&Draft>,
     budget: &mut Budget,
-) -> Result<()> {
-    let _ = (loops, scope, arena, budget);
-    Ok(())
+) -> Result<Vec<Vec<Value>>> {
+    let mut runs = vec![Vec::new()];
+    for each in loops {
+        let mut next = Vec::new();
+        for run in &runs {
+            let scope = Scope::of(fixed).with_loops(run);
+            let scope = if let Some(draft) = draft { scope.with_draft(draft) } else { scope };
+            for (index, item) in items(each, &scope, budget)?.into_iter().enumerate() {
+                if next.len() == MAX_RUNS {
+                    return Err(wrong(&each.items, &format!("the loop would run more than {MAX_RUNS} times")));
+                }
+                let mut values: Vec<Value> = run.clone();
+                values.push(item);
+                values.extend(each.index.then(|| Value::from(index)));
+                next.push(values);
+            }
+        }
+        runs = next;
+    }
+    Ok(runs)
+}
+
+fn items<'s, 'p: 's>(each: &'s Loop, scope: &Scope<'s, 'p>, budget: &mut Budget) -> Result<Vec<Value>> {
+    match json(&each.items, scope, budget)? {
+        Some(Value::Array(items)) => Ok(items),
+        _ => Err(wrong(&each.items, "this must be a list")),
+    }
 }
 
 /// A failed evaluation, blamed on the expression whose own it is: a variable's, or the one that was asked for.

@@ -12,8 +12,10 @@ mod holes;
 mod params;
 mod parse;
 pub(crate) mod scope;
+mod set;
 
 pub use check::check;
 pub use compiled::Policy;
 pub use document::Document;
 pub use parse::{API_VERSION, KIND, parse};
+pub use set::PolicySet;

@@ -5,7 +5,7 @@
 
 use crate::{
     api,
-    cel::{Bounds, Env, Field, Struct, Type},
+    cel::{Bounds, Env, Type},
     schema::{self, Schemas, Shape, TypeId, cel_type},
 };
 use serde_json::json;
@@ -172,9 +172,9 @@ pub(super) fn base(place: Place, schemas: &Arc<Schemas>, params: TypeId) -> Env 
     let mut env = Env::new();
     for name in NAMES {
         let (ty, bounds) = match name {
-            "trainJob" => (with_spec(schemas, types.train_job), Bounds::default()),
-            "oldTrainJob" => (Type::optional(with_spec(schemas, types.train_job)), Bounds::default()),
-            "runtime" => (with_spec(schemas, types.runtime), Bounds::default()),
+            "trainJob" => (cel_type(schemas, types.train_job), Bounds::default()),
+            "oldTrainJob" => (Type::optional(cel_type(schemas, types.train_job)), Bounds::default()),
+            "runtime" => (cel_type(schemas, types.runtime), Bounds::default()),
             "template" => (cel_type(schemas, types.template), Bounds::default()),
             "podSets" => {
                 (Type::list(cel_type(schemas, types.pod_set)), Bounds::size(MAX_REPLICATED_JOBS))
@@ -194,31 +194,6 @@ pub(super) fn base(place: Place, schemas: &Arc<Schemas>, params: TypeId) -> Env 
 const UNAVAILABLE: &str = "";
 /// What a runtime's CRD allows.
 const MAX_REPLICATED_JOBS: u64 = 100;
-
-/// An object whose `spec` is there: without one there is no plan.
-fn with_spec(schemas: &Arc<Schemas>, ty: TypeId) -> Type {
-    match cel_type(schemas, ty) {
-        Type::Struct(object) => Type::Struct(Arc::new(WithSpec(object))),
-        other => other,
-    }
-}
-
-struct WithSpec(Arc<dyn Struct>);
-
-impl Struct for WithSpec {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn field(&self, name: &str) -> Option<Field> {
-        let field = self.0.field(name)?;
-        Some(Field { optional: field.optional && name != "spec", ..field })
-    }
-
-    fn field_names(&self) -> Vec<String> {
-        self.0.field_names()
-    }
-}
 
 /// Whether the slot is one that rules change.
 pub(crate) fn is_draft(slot: usize) -> bool {

@@ -3,16 +3,19 @@
 //! - [`set()`] walks into maps; any other value takes the place of what is there.
 //! - [`upsert()`] does so too, but puts the items of a list with keys in the place of those with equal keys, and the
 //!   others at the end.
+//! - [`append()`] walks into maps and adds to the ends of lists.
 //! - [`strategic()`] is Kubernetes' strategic merge patch.
 //!
-//! All three take out the fields that a new one excludes, as `valueFrom` excludes `value`, keep every field they are not
-//! told about, and take time in proportion to the trees (times the logarithm of their longest list). What a type is like
+//! All but [`append()`] take out the fields that a new one excludes, as `valueFrom` excludes `value`, all keep every field they
+//! are not told about, and take time in proportion to the trees (times the logarithm of their longest list). What a type is like
 //! is told by a [`Shape`].
 
+mod append;
 pub(super) mod identity;
 mod strategic;
 mod upsert;
 
+pub use append::append;
 pub use strategic::strategic;
 pub use upsert::{set, upsert};
 

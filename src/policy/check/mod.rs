@@ -3,7 +3,7 @@
 //! [`check`] is the entry point. Expressions are typed against the schemas of what they read, holes against the
 //! schemas of the fields they fill; nothing is tried out on made-up data.
 
-mod conflicts;
+pub(super) mod conflicts;
 mod expression;
 mod fit;
 mod resources;
