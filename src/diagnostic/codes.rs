@@ -101,6 +101,8 @@ codes! {
     BUDGET_SPENT = "TM0221" "budget-spent";
     UNGUARDED_FIELD = "TM0401" "unguarded-field";
     MAYBE_OVER_BUDGET = "TM0402" "maybe-over-budget";
+    REFUSED_FIELD = "TM0501" "refused-field";
+    DROPPED_FIELD = "TM0502" "dropped-field";
 }
 
 #[cfg(test)]
