@@ -117,6 +117,8 @@ codes! {
     MAYBE_OVER_BUDGET = "TM0402" "maybe-over-budget";
     UNKNOWN_KIND = "TM0403" "unknown-kind";
     UNUSED_VARIABLE = "TM0404" "unused-variable";
+    REFUSED_FIELD = "TM0501" "refused-field";
+    DROPPED_FIELD = "TM0502" "dropped-field";
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! [`Schemas::kind`] or [`Schemas::named`], and four functions work on a tree with it, each as a server does before it
 //! stores an object: [`prune()`] drops what no field takes, [`default()`] fills in what is missing, [`validate()`]
 //! reports every error at once; [`canonical()`] gives the spelling that Go types give an object when they write it.
+//! [`diagnostics`] puts what they find into words for users.
 //!
 //! Nothing here knows what a field is for. Which lists merge how is told to `object::merge` by [`Typed`], which fields
 //! expressions may name to `cel` ([`cel_type`]).
@@ -11,6 +12,7 @@
 mod canonical;
 mod cel;
 mod default;
+pub mod diagnostics;
 mod facts;
 mod load;
 mod openapi;

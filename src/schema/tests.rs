@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Schemas, TypeId, canonical, default, prune, unreadable_quantities, validate};
-use crate::diagnostic::Source;
+use super::{Schemas, TypeId, canonical, default, diagnostics, prune, unreadable_quantities, validate};
+use crate::diagnostic::{Place, Source};
 use crate::yaml;
 
 /// One data file with a type of every shape.
@@ -314,6 +314,32 @@ mod validation {
             &["metadata.ownerReferences"],
         );
     }
+}
+
+#[test]
+fn users_are_told_what_is_refused_and_what_is_dropped() {
+    let (schemas, ty) = schemas();
+    let mut value = parse("{nmae: a, ports: [{prot: 1, port: a}], parts: {a: {}}}");
+    let dropped = prune(&schemas, ty, &mut value);
+    let dropped = dropped.iter().map(|path| diagnostics::dropped(&schemas, ty, "Spec a", path));
+    let errors = validate(&schemas, ty, &value, None);
+    let refused = errors.iter().map(|error| diagnostics::refused("Spec a", error));
+    let messages: Vec<String> = dropped
+        .chain(refused)
+        .map(|found| {
+            let Place::Field { object, path } = &found.place else { panic!("{found:?}") };
+            format!("{object}, {path}: {} {:?}", found.message, found.help.unwrap_or_default())
+        })
+        .collect();
+    assert_eq!(
+        messages,
+        [
+            r#"Spec a, nmae: there is no field `nmae` here; it is dropped "did you mean `name`?""#,
+            r#"Spec a, ports[0].prot: there is no field `prot` here; it is dropped "did you mean `port`?""#,
+            r#"Spec a, name: Required value """#,
+            r#"Spec a, ports[0].port: Invalid value: "string": ports[0].port in body must be of type integer: "string" """#,
+        ]
+    );
 }
 
 #[test]
