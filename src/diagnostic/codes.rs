@@ -119,6 +119,17 @@ codes! {
     UNUSED_VARIABLE = "TM0404" "unused-variable";
     REFUSED_FIELD = "TM0501" "refused-field";
     DROPPED_FIELD = "TM0502" "dropped-field";
+    VALIDATION_FAILED = "TM0601" "validation-failed";
+    VALIDATION_WARNING = "TM0602" "validation-warning";
+    NO_MATCH = "TM0603" "no-match";
+    CONFLICT = "TM0604" "conflict";
+    NOT_APPLICABLE = "TM0605" "not-applicable";
+    SLOT_TAKEN = "TM0606" "slot-taken";
+    BAD_PARAMETER_VALUE = "TM0607" "bad-parameter-value";
+    MISSING_OBJECT = "TM0608" "missing-object";
+    KIND_NOT_SERVED = "TM0609" "kind-not-served";
+    UNSUPPORTED_RUNTIME = "TM0610" "unsupported-runtime";
+    FOREIGN_OBJECT = "TM0611" "foreign-object";
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ fn pod_set(mut job: Value) -> Value {
     let parallelism = remove_at(&mut job, "/template/spec", "parallelism");
     remove_at(&mut job, "/template/spec", "completions");
     let name = remove_at(&mut job, "", "name");
-    let replicas = remove_at(&mut job, "", "replicas");
+    let replicas = job.get("replicas").cloned();
     let mut pod_set = Map::new();
     pod_set.insert("name".to_owned(), name.unwrap_or_else(|| json!("")));
     if let Some(ancestor) = ancestor.filter(Value::is_string) {
@@ -140,7 +140,11 @@ fn replicated_job(pod_set: &Value) -> Value {
     let mut job = field("job");
     let Some(map) = as_object(&mut job) else { return job };
     map.insert("name".to_owned(), field("name"));
-    map.insert("replicas".to_owned(), field("replicas"));
+    // One that was left to its default, and still has it, is left to its default again.
+    let replicas = field("replicas");
+    if map.contains_key("replicas") || replicas != json!(1) {
+        map.insert("replicas".to_owned(), replicas);
+    }
     if let Some(spec) = object_at(map, "template").and_then(|template| object_at(template, "spec")) {
         spec.insert("parallelism".to_owned(), field("count"));
         spec.insert("completions".to_owned(), field("count"));
@@ -212,7 +216,6 @@ mod tests {
     fn what_is_taken_out_is_put_back_with_its_counts() {
         let mut want = template()["spec"].clone();
         let spec = |index: usize| format!("/replicatedJobs/{index}/template/spec");
-        want["replicatedJobs"][1]["replicas"] = json!(1);
         want["replicatedJobs"][1]["template"] = json!({"spec": {"parallelism": 1, "template": {"spec": {}}}});
         want.pointer_mut(&spec(0)).unwrap()["completions"] = json!(3);
         want.pointer_mut(&spec(1)).unwrap()["completions"] = json!(1);

@@ -243,7 +243,7 @@ impl Writes<'_> {
             }
         }
         let (policy, rule) = (self.policy.to_owned(), self.rule.name.clone());
-        self.trace.record(Written { policy, rule, span, target: self.target, path, before, after });
+        self.trace.record(Written { policy, rule, span: Some(span), target: self.target, path, before, after });
     }
 
     /// Puts back what is to be kept; fails if there was a conflict.
@@ -287,5 +287,8 @@ fn conflict(rule: &Mutation, policy: &str, span: &Span, path: &FieldPath, other:
     );
     let help = "the later rule may say `onConflict: Override` or `onConflict: Keep`";
     let diagnostic = Diagnostic::error(codes::CONFLICT, span.clone(), message).help(help);
-    Box::new(diagnostic.label(other.span.clone(), "written here first"))
+    Box::new(match &other.span {
+        Some(span) => diagnostic.label(span.clone(), "written here first"),
+        None => diagnostic,
+    })
 }

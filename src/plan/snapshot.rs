@@ -3,6 +3,7 @@
 use crate::{
     api,
     object::{Gvk, ObjectRef, metadata},
+    schema,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +36,19 @@ pub enum Runtime {
     Live(Value),
     /// It is not there.
     Missing,
+}
+
+impl Runtime {
+    /// A runtime as the API server stores it, in the form in which upstream's Go types write it: what is pinned and
+    /// what becomes a JobSet must be spelled the same as theirs.
+    pub fn live(mut runtime: Value) -> Runtime {
+        let schemas = api::schemas();
+        let kind = Gvk::of(&runtime);
+        if let Some(ty) = kind.and_then(|kind| schemas.kind(&kind.api_version, &kind.kind)) {
+            schema::canonical(schemas, ty, &mut runtime);
+        }
+        Runtime::Live(runtime)
+    }
 }
 
 /// The kinds that a cluster serves.

@@ -13,12 +13,12 @@ pub struct Trace {
 /// One change of one field.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// The policy.
+    /// The policy; empty for what the TrainJob itself says.
     pub policy: String,
     /// Its rule.
     pub rule: String,
     /// Where the rule says so.
-    pub span: Span,
+    pub span: Option<Span>,
     /// What was changed: the template, a PodSet, a container.
     pub target: Target,
     /// The field of it.

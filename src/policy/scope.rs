@@ -101,6 +101,8 @@ pub(crate) struct Types {
     pub(crate) schemas: Arc<Schemas>,
     /// `spec.template` of a runtime.
     pub(crate) template: TypeId,
+    /// `spec.runtimePatches[].trainingRuntimeSpec.template` of a TrainJob.
+    pub(crate) template_patch: TypeId,
     pub(crate) pod_set: TypeId,
     pub(crate) container: TypeId,
     /// `status.jobsStatus` of a TrainJob.
@@ -127,6 +129,7 @@ fn load_types() -> Types {
         fields.iter().try_fold(ty, |ty, field| schemas.child(schemas.item(ty).unwrap_or(ty), field)).unwrap_or(none)
     };
     let template = below(runtime, &["spec", "template"]);
+    let template_patch = below(train_job, &["spec", "runtimePatches", "trainingRuntimeSpec", "template"]);
     let jobs_status = below(train_job, &["status", "jobsStatus"]);
     let jobs = below(template, &["spec", "replicatedJobs"]);
     let job = schemas.item(jobs).unwrap_or(none);
@@ -149,7 +152,7 @@ fn load_types() -> Types {
         ],
     );
     let config = object(&mut schemas, "Config", &[("clusterDomain", text, true), ("namespace", text, true)]);
-    Types { schemas: Arc::new(schemas), template, pod_set, container, jobs_status, train_job, runtime, config }
+    Types { schemas: Arc::new(schemas), template, template_patch, pod_set, container, jobs_status, train_job, runtime, config }
 }
 
 /// Adds an object type with these fields, in alphabetical order: name, type, whether it is always there.
@@ -206,8 +209,9 @@ mod tests {
 
     #[test]
     fn every_type_is_known() {
-        let Types { schemas, template, pod_set, container, jobs_status, train_job, runtime, config } = types();
-        for ty in [template, pod_set, container, train_job, runtime, config] {
+        let Types { schemas, template, template_patch, pod_set, container, jobs_status, train_job, runtime, config } =
+            types();
+        for ty in [template, template_patch, pod_set, container, train_job, runtime, config] {
             assert!(schemas.object(*ty).is_some_and(|object| !object.fields.is_empty()), "{ty:?}");
         }
         assert!(schemas.item(*jobs_status).is_some());

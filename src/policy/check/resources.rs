@@ -90,6 +90,10 @@ impl Checker<'_> {
                 self.error(codes::FORBIDDEN_FIELD, node.span.clone(), message);
             }
         }
+        if let Some(node) = resource.template.get("status") {
+            let message = "`status` is what the object's own controller says";
+            self.error(codes::FORBIDDEN_FIELD, node.span.clone(), message);
+        }
         let Some(name) = metadata.and_then(|metadata| metadata.get("name")).and_then(Text::string) else {
             let message = "the template needs `metadata.name`";
             self.error(codes::MISSING_FIELD, resource.template.span.clone(), message);
