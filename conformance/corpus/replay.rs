@@ -15,9 +15,6 @@ use trainmaster::{
     yaml,
 };
 
-/// The namespace as the records write it.
-const NAMESPACE: &str = "NS";
-
 /// What exists, as far as plans see it.
 pub struct Replay<'p> {
     policies: &'p PolicySet,
@@ -41,16 +38,14 @@ impl<'p> Replay<'p> {
         let mut differences = Vec::new();
         let mut expected = json!([]);
         for (index, (step, observed)) in items(&case["steps"]).zip(items(&case["observed"])).enumerate() {
-            let accepted = observed["response"]["code"].as_u64().is_none_or(|code| code < 300);
             self.step(step);
             let refused = self.plan();
-            if accepted && let Some(why) = refused {
-                differences.push(format!("  step {index}: refused: {why}"));
-            }
             if observed["children"] != "as before" {
                 expected = observed["children"].clone();
             }
-            differences.extend(self.compare(&expected).into_iter().map(|it| format!("  step {index}: {it}")));
+            let found = self.compare(&expected);
+            differences.extend(refused.filter(|_| !found.is_empty()).map(|why| format!("  step {index}: {why}")));
+            differences.extend(found.into_iter().map(|it| format!("  step {index}: {it}")));
         }
         differences
     }
@@ -97,6 +92,10 @@ impl<'p> Replay<'p> {
             match plan(&self.snapshot(train_job), self.policies) {
                 Ok(plan) => {
                     for child in plan.children {
+                        if let Some(why) = rejected(&child.object) {
+                            refused = Some(why);
+                            break;
+                        }
                         self.applied.insert(child.reference, child.object);
                     }
                 }
@@ -132,7 +131,7 @@ impl<'p> Replay<'p> {
             match wanted.remove(&key(object)) {
                 None => differences.push(format!("{:?} is written, upstream does not", key(object))),
                 Some(wanted) => {
-                    let (object, wanted) = (normal(object), normal(wanted));
+                    let (object, wanted) = (normal(&stored(object)), normal(&stored(wanted)));
                     let changes = diff::diff(&wanted, &object, Untyped, Quantities::ByValue);
                     if !changes.is_empty() {
                         differences.push(format!("{:?}\n{}", key(&object), diff::text(&changes)));
@@ -150,6 +149,23 @@ fn readable(runtime: &Value) -> bool {
     let kind = Gvk::of(runtime).unwrap();
     let ty = api::schemas().kind(&kind.api_version, &kind.kind).unwrap();
     schema::unreadable_quantities(api::schemas(), ty, runtime).is_empty()
+}
+
+/// The object as the API server stores it: with the defaults of its CRD.
+fn stored(object: &Value) -> Value {
+    let (schemas, kind, mut object) = (api::schemas(), Gvk::of(object).unwrap(), object.clone());
+    if let Some(ty) = schemas.kind(&kind.api_version, &kind.kind) {
+        schema::default(schemas, ty, &mut object);
+    }
+    object
+}
+
+/// Why the API server would not take the object.
+fn rejected(object: &Value) -> Option<String> {
+    let (schemas, kind) = (api::schemas(), Gvk::of(object).unwrap());
+    let ty = schemas.kind(&kind.api_version, &kind.kind)?;
+    let errors = schema::validate(schemas, ty, &stored(object), None);
+    errors.first().map(|error| format!("{}: {}", error.path, error.message()))
 }
 
 fn items(list: &Value) -> impl Iterator<Item = &Value> {
@@ -178,6 +194,5 @@ fn normal(object: &Value) -> Value {
             "name": runtime["metadata"]["name"], "spec": runtime["spec"],
         });
     }
-    let text = object.to_string().replace(&format!("{NAMESPACE}-"), "");
-    serde_json::from_str(&text).unwrap()
+    object
 }

@@ -128,7 +128,7 @@ impl Work {
 /// The form in which the object is written. Its status is its controller's, though Go's types would write an empty one.
 fn finish(object: &mut Value, resource: &Resource, snapshot: &Snapshot) {
     if let Some(ty) = resource.ty {
-        schema::canonical(&types().schemas, ty, object);
+        schema::applied(&types().schemas, ty, object);
     }
     if let Value::Object(object) = object {
         object.remove("status");

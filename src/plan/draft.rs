@@ -7,7 +7,7 @@
 //! name: node
 //! ancestor: trainer            # the job template's label, if it has one
 //! count: 4                     # pods per replica
-//! replicas: 1
+//! replicas: 1                  # if the job says so
 //! template: {metadata: …, spec: …}    # the pod template
 //! job: …                       # the rest of the replicated job
 //! ```
@@ -118,14 +118,16 @@ fn pod_set(mut job: Value) -> Value {
     let parallelism = remove_at(&mut job, "/template/spec", "parallelism");
     remove_at(&mut job, "/template/spec", "completions");
     let name = remove_at(&mut job, "", "name");
-    let replicas = job.get("replicas").cloned();
+    let replicas = remove_at(&mut job, "", "replicas");
     let mut pod_set = Map::new();
     pod_set.insert("name".to_owned(), name.unwrap_or_else(|| json!("")));
     if let Some(ancestor) = ancestor.filter(Value::is_string) {
         pod_set.insert("ancestor".to_owned(), ancestor);
     }
     pod_set.insert("count".to_owned(), parallelism.filter(Value::is_i64).unwrap_or_else(|| json!(1)));
-    pod_set.insert("replicas".to_owned(), replicas.filter(Value::is_i64).unwrap_or_else(|| json!(1)));
+    if let Some(replicas) = replicas.filter(Value::is_i64) {
+        pod_set.insert("replicas".to_owned(), replicas);
+    }
     pod_set.insert("template".to_owned(), template);
     pod_set.insert("job".to_owned(), job);
     Value::Object(pod_set)
@@ -140,10 +142,8 @@ fn replicated_job(pod_set: &Value) -> Value {
     let mut job = field("job");
     let Some(map) = as_object(&mut job) else { return job };
     map.insert("name".to_owned(), field("name"));
-    // One that was left to its default, and still has it, is left to its default again.
-    let replicas = field("replicas");
-    if map.contains_key("replicas") || replicas != json!(1) {
-        map.insert("replicas".to_owned(), replicas);
+    if let Some(replicas) = pod_set.get("replicas") {
+        map.insert("replicas".to_owned(), replicas.clone());
     }
     if let Some(spec) = object_at(map, "template").and_then(|template| object_at(template, "spec")) {
         spec.insert("parallelism".to_owned(), field("count"));

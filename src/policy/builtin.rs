@@ -4,6 +4,7 @@ use crate::diagnostic::Source;
 
 /// Name of the file below `policies/`, and its text. The only place in the library where frameworks have names.
 pub const POLICIES: &[(&str, &str)] = &[
+    ("coscheduling.yaml", include_str!("../../policies/coscheduling.yaml")),
     ("jobset.yaml", include_str!("../../policies/jobset.yaml")),
     ("plainml.yaml", include_str!("../../policies/plainml.yaml")),
     ("torch.yaml", include_str!("../../policies/torch.yaml")),

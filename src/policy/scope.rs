@@ -147,7 +147,7 @@ fn load_types() -> Types {
             ("count", number, true),
             ("job", job, true),
             ("name", text, true),
-            ("replicas", number, true),
+            ("replicas", number, false),
             ("template", pod_template, true),
         ],
     );

@@ -6,37 +6,77 @@ use super::{Field, MAX_DEPTH, Schemas, Shape, Text, TextFormat, TypeId, Wire};
 use crate::quantity::Quantity;
 
 /// Rewrites `value` the way it comes out of the Go types of its kind: without the fields that `omitempty` drops, with
-/// the structs that are always written, quantities and times in Go's spelling. Upstream passes templates through such types, so a job taken over must be
-/// written in this form to be left alone. Fields that no schema knows stay as they are.
+/// the structs that are always written, quantities and times in Go's spelling. Upstream passes templates through such
+/// types, so a job taken over must be written in this form to be left alone. Fields that no schema knows stay.
 pub fn canonical(schemas: &Schemas, ty: TypeId, value: &mut Value) {
-    rewrite(schemas, ty, value, 0);
+    Rewrite { schemas, keeps_scalars: false }.value(ty, value, 0);
 }
 
-fn rewrite(schemas: &Schemas, ty: TypeId, value: &mut Value, depth: usize) {
-    if depth > MAX_DEPTH {
-        return;
+/// Rewrites `value` the way it comes out of Go's apply configurations: as [`canonical()`], but a number, text or truth
+/// value that is there was put there on purpose and stays, be it zero.
+pub fn applied(schemas: &Schemas, ty: TypeId, value: &mut Value) {
+    Rewrite { schemas, keeps_scalars: true }.value(ty, value, 0);
+}
+
+struct Rewrite<'s> {
+    schemas: &'s Schemas,
+    /// Whether zeroes that are no lists, maps or structs stay.
+    keeps_scalars: bool,
+}
+
+impl Rewrite<'_> {
+    fn value(&self, ty: TypeId, value: &mut Value, depth: usize) {
+        if depth > MAX_DEPTH {
+            return;
+        }
+        match (&self.schemas.get(ty).shape, value) {
+            (Shape::Object(object), Value::Object(map)) => {
+                for field in &object.fields {
+                    self.field(field, map, depth + 1);
+                }
+            }
+            (Shape::Map(values), Value::Object(map)) => {
+                for value in map.values_mut() {
+                    self.value(values.values, value, depth + 1);
+                }
+            }
+            (Shape::Quantity, value) => respell(value),
+            (Shape::String(Text { format: Some(format), .. }), Value::String(text)) => {
+                rewrite_time(*format, text);
+            }
+            (Shape::List(list), Value::Array(items)) => {
+                for item in items {
+                    self.value(list.item, item, depth + 1);
+                }
+            }
+            _ => {}
+        }
     }
-    match (&schemas.get(ty).shape, value) {
-        (Shape::Object(object), Value::Object(map)) => {
-            for field in &object.fields {
-                write_field(schemas, field, map, depth + 1);
+
+    fn field(&self, field: &Field, map: &mut Map<String, Value>, depth: usize) {
+        let name = field.name.as_ref();
+        let ty = self.schemas.get(field.ty);
+        // Go writes a required text as "" where it is missing; that would hide the mistake. A struct hides nothing.
+        let written = field.wire == Wire::Always && (!field.required || matches!(ty.shape, Shape::Object(_)));
+        let missing = written.then(|| zero(&ty.shape)).flatten();
+        match (map.get_mut(name), missing) {
+            (Some(Value::Null) | None, Some(mut zero)) => {
+                self.value(field.ty, &mut zero, depth);
+                map.insert(name.to_owned(), zero);
             }
-        }
-        (Shape::Map(values), Value::Object(map)) => {
-            for value in map.values_mut() {
-                rewrite(schemas, values.values, value, depth + 1);
+            (Some(Value::Null), _) if !ty.nullable => _ = map.remove(name),
+            (Some(value), _) if field.wire == Wire::NotZero && self.drops(&ty.shape, value) => {
+                _ = map.remove(name);
             }
+            (Some(value), _) => self.value(field.ty, value, depth),
+            (None, None) => {}
         }
-        (Shape::Quantity, value) => respell(value),
-        (Shape::String(Text { format: Some(format), .. }), Value::String(text)) => {
-            rewrite_time(*format, text);
-        }
-        (Shape::List(list), Value::Array(items)) => {
-            for item in items {
-                rewrite(schemas, list.item, item, depth + 1);
-            }
-        }
-        _ => {}
+    }
+
+    /// Whether `omitempty` drops a value.
+    fn drops(&self, shape: &Shape, value: &Value) -> bool {
+        let scalar = !value.is_array() && !value.is_object();
+        !(scalar && self.keeps_scalars) && is_zero(self.schemas, shape, value)
     }
 }
 
@@ -59,26 +99,6 @@ fn rewrite_time(format: TextFormat, text: &mut String) {
     };
     if let Ok(time) = text.parse::<jiff::Timestamp>() {
         *text = time.strftime(form).to_string();
-    }
-}
-
-fn write_field(schemas: &Schemas, field: &Field, map: &mut Map<String, Value>, depth: usize) {
-    let name = field.name.as_ref();
-    let ty = schemas.get(field.ty);
-    // Go writes a required text as "" where it is missing; that would hide the mistake. A struct hides nothing.
-    let written = field.wire == Wire::Always && (!field.required || matches!(ty.shape, Shape::Object(_)));
-    let missing = written.then(|| zero(&ty.shape)).flatten();
-    match (map.get_mut(name), missing) {
-        (Some(Value::Null) | None, Some(mut zero)) => {
-            rewrite(schemas, field.ty, &mut zero, depth);
-            map.insert(name.to_owned(), zero);
-        }
-        (Some(Value::Null), _) if !ty.nullable => _ = map.remove(name),
-        (Some(value), _) if field.wire == Wire::NotZero && is_zero(schemas, &ty.shape, value) => {
-            _ = map.remove(name);
-        }
-        (Some(value), _) => rewrite(schemas, field.ty, value, depth),
-        (None, None) => {}
     }
 }
 

@@ -24,7 +24,7 @@ mod types;
 pub mod validate;
 mod visit;
 
-pub use canonical::canonical;
+pub use canonical::{applied, canonical};
 pub use cel::{cel_bounds, cel_type};
 pub use default::default;
 pub use load::LoadError;
