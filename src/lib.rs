@@ -16,4 +16,5 @@ pub mod plan;
 pub mod policy;
 pub mod quantity;
 pub mod schema;
+pub mod status;
 pub mod yaml;

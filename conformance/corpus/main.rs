@@ -19,8 +19,24 @@ use trainmaster::policy::PolicySet;
 
 /// The areas of `build.jsonl` that the shipped policies cover.
 const AREAS: &[&str] = &[
-    "ancestor", "container", "init-container", "job-spec", "jobset", "managed-by", "meta", "names", "plainml",
-    "pod-spec", "quantities", "refs", "resources", "suspend", "torch", "trainer", "trainer-env", "volume",
+    "ancestor",
+    "container",
+    "init-container",
+    "job-spec",
+    "jobset",
+    "managed-by",
+    "meta",
+    "names",
+    "plainml",
+    "pod-spec",
+    "quantities",
+    "refs",
+    "resources",
+    "suspend",
+    "torch",
+    "trainer",
+    "trainer-env",
+    "volume",
 ];
 
 #[test]
@@ -48,7 +64,9 @@ fn plans_make_what_upstream_makes() {
         }
     }
     for (name, Area { cases, agree, deliberate, to_come }) in &areas {
-        say(&format!("{name}: {agree} of {cases} agree, {deliberate} differ on purpose, {to_come} are to come"));
+        say(&format!(
+            "{name}: {agree} of {cases} agree, {deliberate} differ on purpose, {to_come} are to come"
+        ));
     }
     assert!(report.is_empty(), "{report}");
     let known: BTreeSet<&str> = cases.iter().filter_map(|case| case["id"].as_str()).collect();

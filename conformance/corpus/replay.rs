@@ -9,10 +9,9 @@ use trainmaster::{
         diff::{self, Quantities},
         metadata,
     },
-    plan::{Config, Runtime, RuntimeRef, Served, Snapshot, pinned_runtime, pin_ref, plan},
+    plan::{Config, Runtime, RuntimeRef, Served, Snapshot, pin_ref, pinned_runtime, plan},
     policy::PolicySet,
-    schema,
-    yaml,
+    schema, yaml,
 };
 
 /// What exists, as far as plans see it.
@@ -44,7 +43,8 @@ impl<'p> Replay<'p> {
                 expected = observed["children"].clone();
             }
             let found = self.compare(&expected);
-            differences.extend(refused.filter(|_| !found.is_empty()).map(|why| format!("  step {index}: {why}")));
+            differences
+                .extend(refused.filter(|_| !found.is_empty()).map(|why| format!("  step {index}: {why}")));
             differences.extend(found.into_iter().map(|it| format!("  step {index}: {it}")));
         }
         differences
@@ -69,7 +69,10 @@ impl<'p> Replay<'p> {
         match verb.as_str() {
             "create" | "replace" => self.store(body.clone()),
             "patch" => {
-                let found = self.objects.iter().find(|(it, _)| it.gvk.kind == body["kind"] && it.name == body["name"]);
+                let found = self
+                    .objects
+                    .iter()
+                    .find(|(it, _)| it.gvk.kind == body["kind"] && it.name == body["name"]);
                 let Some((_, object)) = found else { return };
                 let mut object = object.clone();
                 match body["type"].as_str() {
@@ -78,7 +81,9 @@ impl<'p> Replay<'p> {
                 }
                 self.store(object);
             }
-            "delete" => self.objects.retain(|it, _| !(it.gvk.kind == body["kind"] && it.name == body["name"])),
+            "delete" => {
+                self.objects.retain(|it, _| !(it.gvk.kind == body["kind"] && it.name == body["name"]))
+            }
             "sleep" | "patchStatus" => {}
             other => panic!("unknown step {other}"),
         }
@@ -107,7 +112,8 @@ impl<'p> Replay<'p> {
 
     fn snapshot(&self, train_job: Value) -> Snapshot {
         let reference = RuntimeRef::of(&train_job).object(metadata(&train_job).namespace());
-        let pinned = self.applied.get(&pin_ref(&train_job)).map(|map| pinned_runtime(map, &train_job).unwrap());
+        let pinned =
+            self.applied.get(&pin_ref(&train_job)).map(|map| pinned_runtime(map, &train_job).unwrap());
         let live = || reference.and_then(|it| self.objects.get(&it)).filter(|it| readable(it)).cloned();
         let runtime = match pinned {
             Some(runtime) => Runtime::Pinned(runtime),
@@ -126,7 +132,8 @@ impl<'p> Replay<'p> {
 
     fn compare(&self, expected: &Value) -> Vec<String> {
         let mut differences = Vec::new();
-        let mut wanted: BTreeMap<(String, String), &Value> = items(expected).map(|it| (key(it), it)).collect();
+        let mut wanted: BTreeMap<(String, String), &Value> =
+            items(expected).map(|it| (key(it), it)).collect();
         for object in self.applied.values() {
             match wanted.remove(&key(object)) {
                 None => differences.push(format!("{:?} is written, upstream does not", key(object))),

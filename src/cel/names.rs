@@ -41,7 +41,9 @@ fn collect(expr: &Expr, names: &mut Vec<String>) {
 fn dotted(expr: &Expr) -> Option<String> {
     match &expr.kind {
         Kind::Ident { name, .. } => Some(name.clone()),
-        Kind::Select { operand, field, optional: false } => Some(format!("{}.{}", dotted(operand)?, field.text)),
+        Kind::Select { operand, field, optional: false } => {
+            Some(format!("{}.{}", dotted(operand)?, field.text))
+        }
         _ => None,
     }
 }

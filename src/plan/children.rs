@@ -51,7 +51,8 @@ pub(crate) fn live<'p>(policy: &Policy, named: &[Named], snapshot: &'p Snapshot)
         let mut found = named
             .iter()
             .filter(|named| named.resource == index)
-            .filter_map(|named| snapshot.live.get_key_value(&named.reference));
+            .filter_map(|named| snapshot.live.get_key_value(&named.reference))
+            .filter(|(_, object)| is_ours(object, &snapshot.train_job));
         if resource.loops.is_empty() {
             let object = found.next().map(|(_, object)| std::sync::Arc::new(Val::from_json(object)));
             return Val::Optional(object);
@@ -87,7 +88,7 @@ pub(crate) fn is_due(
 }
 
 /// Whether `object` is controlled by the TrainJob. Offline, where a TrainJob has no UID, its name is enough.
-fn is_ours(object: &Value, train_job: &Value) -> bool {
+pub(crate) fn is_ours(object: &Value, train_job: &Value) -> bool {
     let (job, owner) = (metadata(train_job), metadata(object).controller());
     match (owner, job.uid()) {
         (None, _) => false,

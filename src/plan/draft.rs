@@ -109,7 +109,8 @@ pub(crate) fn container_field(init: bool) -> &'static str {
 }
 
 fn pod_set(mut job: Value) -> Value {
-    let ancestor = job.pointer("/template/metadata/labels").and_then(|labels| labels.get(ANCESTOR_LABEL)).cloned();
+    let ancestor =
+        job.pointer("/template/metadata/labels").and_then(|labels| labels.get(ANCESTOR_LABEL)).cloned();
     let mut template = remove_at(&mut job, "/template/spec", "template").unwrap_or_default();
     // Every PodSet has a pod spec with containers, so that expressions need not ask for them.
     if let Some(spec) = as_object(&mut template).and_then(|template| object_at(template, "spec")) {
@@ -202,11 +203,15 @@ mod tests {
     #[test]
     fn a_replicated_job_is_a_number_of_pods() {
         let draft = Draft::new(template());
-        assert_eq!(draft.template, json!({"metadata": {"labels": {"a": "b"}}, "spec": {"network": {"subdomain": "s"}}}));
+        assert_eq!(
+            draft.template,
+            json!({"metadata": {"labels": {"a": "b"}}, "spec": {"network": {"subdomain": "s"}}})
+        );
         let node = &draft.pod_sets()[0];
-        assert_eq!([&node["name"], &node["ancestor"], &node["count"], &node["replicas"]], [
-            &json!("node"), &json!("trainer"), &json!(3), &json!(2),
-        ]);
+        assert_eq!(
+            [&node["name"], &node["ancestor"], &node["count"], &node["replicas"]],
+            [&json!("node"), &json!("trainer"), &json!(3), &json!(2),]
+        );
         assert_eq!(node["job"]["template"]["spec"], json!({"backoffLimit": 1}));
         assert_eq!(draft.containers(0, false), [json!({"name": "c"})]);
         assert_eq!(draft.pod_sets()[1]["template"], json!({"spec": {"containers": []}}));
@@ -224,7 +229,12 @@ mod tests {
 
     #[test]
     fn no_form_of_a_template_is_too_odd() {
-        for odd in [json!(null), json!([]), json!({"spec": 1}), json!({"spec": {"replicatedJobs": [1, null, {"template": []}]}})] {
+        for odd in [
+            json!(null),
+            json!([]),
+            json!({"spec": 1}),
+            json!({"spec": {"replicatedJobs": [1, null, {"template": []}]}}),
+        ] {
             Draft::new(odd).job_set_spec();
         }
     }

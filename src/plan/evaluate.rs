@@ -22,7 +22,11 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 const MAX_RUNS: usize = 1024;
 
 /// The value of an expression.
-pub(crate) fn value<'s, 'p: 's>(expr: &'s Expr, scope: &Scope<'s, 'p>, budget: &mut Budget) -> Result<Val<'s>> {
+pub(crate) fn value<'s, 'p: 's>(
+    expr: &'s Expr,
+    scope: &Scope<'s, 'p>,
+    budget: &mut Budget,
+) -> Result<Val<'s>> {
     expr.program.eval(scope, budget).map_err(|error| failed(expr, scope.fixed.policy, &error))
 }
 
@@ -30,7 +34,9 @@ pub(crate) fn value<'s, 'p: 's>(expr: &'s Expr, scope: &Scope<'s, 'p>, budget: &
 pub(crate) fn truth<'s, 'p: 's>(expr: &'s Expr, scope: &Scope<'s, 'p>, budget: &mut Budget) -> Result<bool> {
     match value(expr, scope, budget)? {
         Val::Bool(value) => Ok(value),
-        other => Err(wrong(expr, &format!("this must be true or false, it is of type {}", other.type_name()))),
+        other => {
+            Err(wrong(expr, &format!("this must be true or false, it is of type {}", other.type_name())))
+        }
     }
 }
 
@@ -44,13 +50,21 @@ pub(crate) fn holds<'s, 'p: 's>(
 }
 
 /// The value of an expression as JSON; nothing for an absent optional.
-pub(crate) fn json<'s, 'p: 's>(expr: &'s Expr, scope: &Scope<'s, 'p>, budget: &mut Budget) -> Result<Option<Value>> {
+pub(crate) fn json<'s, 'p: 's>(
+    expr: &'s Expr,
+    scope: &Scope<'s, 'p>,
+    budget: &mut Budget,
+) -> Result<Option<Value>> {
     let value = value(expr, scope, budget)?;
     value.to_json(budget).map_err(|error| wrong_with(expr, error.code(), error.message()))
 }
 
 /// Text with holes.
-pub(crate) fn text<'s, 'p: 's>(pieces: &'s [Piece], scope: &Scope<'s, 'p>, budget: &mut Budget) -> Result<String> {
+pub(crate) fn text<'s, 'p: 's>(
+    pieces: &'s [Piece],
+    scope: &Scope<'s, 'p>,
+    budget: &mut Budget,
+) -> Result<String> {
     let mut out = String::new();
     for piece in pieces {
         match piece {
@@ -141,7 +155,10 @@ pub(crate) fn runs(
             let scope = if let Some(draft) = draft { scope.with_draft(draft) } else { scope };
             for (index, item) in items(each, &scope, budget)?.into_iter().enumerate() {
                 if next.len() == MAX_RUNS {
-                    return Err(wrong(&each.items, &format!("the loop would run more than {MAX_RUNS} times")));
+                    return Err(wrong(
+                        &each.items,
+                        &format!("the loop would run more than {MAX_RUNS} times"),
+                    ));
                 }
                 let mut values: Vec<Value> = run.clone();
                 values.push(item);

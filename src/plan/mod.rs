@@ -14,6 +14,7 @@ mod mutate;
 mod params;
 mod patches;
 mod pin;
+mod report;
 mod scope;
 mod snapshot;
 mod trace;
@@ -21,6 +22,8 @@ mod validate;
 
 pub use draft::Target;
 pub use pin::{PinError, pin_ref, pinned_runtime};
+pub(crate) use report::reports;
+pub use report::status_needs_runtime;
 pub use snapshot::{
     Config, Runtime, RuntimeRef, Served, Snapshot, Standing, is_finished, is_suspended, standing,
 };
@@ -85,7 +88,9 @@ impl Refusal {
     /// What is wrong.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
-            Refusal::Waiting(diagnostic) | Refusal::Unsupported(diagnostic) => std::slice::from_ref(diagnostic),
+            Refusal::Waiting(diagnostic) | Refusal::Unsupported(diagnostic) => {
+                std::slice::from_ref(diagnostic)
+            }
             Refusal::Refused(diagnostics) => diagnostics,
         }
     }
@@ -160,10 +165,14 @@ fn runtime(snapshot: &Snapshot) -> Result<&Value, Refusal> {
     let Some(object) = wanted.object(job.namespace.as_deref()) else {
         let message = format!("unsupported runtime: {}.{}", wanted.kind, wanted.group);
         let help = "TrainingRuntime and ClusterTrainingRuntime of trainer.kubeflow.org are supported";
-        return Err(Refusal::Unsupported(Diagnostic::error(codes::UNSUPPORTED_RUNTIME, place(), message).help(help)));
+        return Err(Refusal::Unsupported(
+            Diagnostic::error(codes::UNSUPPORTED_RUNTIME, place(), message).help(help),
+        ));
     };
     match &snapshot.runtime {
-        Runtime::Pinned(runtime) | Runtime::Live(runtime) if runtime.get("spec").is_some_and(Value::is_object) => {
+        Runtime::Pinned(runtime) | Runtime::Live(runtime)
+            if runtime.get("spec").is_some_and(Value::is_object) =>
+        {
             Ok(runtime)
         }
         Runtime::Pinned(_) | Runtime::Live(_) => {
@@ -187,9 +196,7 @@ struct Chosen<'p> {
 
 impl<'p> Chosen<'p> {
     fn new(snapshot: &'p Snapshot, policies: &'p PolicySet, runtime: &'p Value) -> Result<Self, Refusal> {
-        let Config { namespace, cluster_domain } = &snapshot.config;
-        let config = json!({ "namespace": namespace, "clusterDomain": cluster_domain });
-        let mut chosen = Chosen { runtime, config, policies: Vec::new() };
+        let mut chosen = Chosen { runtime, config: snapshot.config.tree(), policies: Vec::new() };
         let runtime_ref = reference(runtime);
         let mut budget = Budget::default();
         for policy in policies.iter() {
@@ -220,16 +227,27 @@ impl<'p> Chosen<'p> {
 
     /// Refuses a second policy in a slot.
     fn free_slot(&self, policy: &Policy, snapshot: &Snapshot) -> Result<(), Refusal> {
-        let taken = self.policies.iter().find(|(other, _)| policy.slot.is_some() && other.slot == policy.slot);
+        let taken =
+            self.policies.iter().find(|(other, _)| policy.slot.is_some() && other.slot == policy.slot);
         let Some((other, _)) = taken else { return Ok(()) };
-        let message = format!("the policies `{}` and `{}` are both for this TrainJob", other.name, policy.name);
-        let place = Place::Field { object: reference(&snapshot.train_job).to_string(), path: "spec.runtimeRef".into() };
+        let message =
+            format!("the policies `{}` and `{}` are both for this TrainJob", other.name, policy.name);
+        let place = Place::Field {
+            object: reference(&snapshot.train_job).to_string(),
+            path: "spec.runtimeRef".into(),
+        };
         let diagnostic = Diagnostic::error(codes::SLOT_TAKEN, place, message);
-        Err(Refusal::Refused(vec![diagnostic.label(other.span.clone(), "this one").label(policy.span.clone(), "and this one")]))
+        Err(Refusal::Refused(vec![
+            diagnostic.label(other.span.clone(), "this one").label(policy.span.clone(), "and this one"),
+        ]))
     }
 
     /// What expressions of each policy see, and the objects that each names.
-    fn fixed<'a>(&'a self, snapshot: &'a Snapshot, budget: &mut Budget) -> Result<ActiveAndNamed<'a>, Refusal> {
+    fn fixed<'a>(
+        &'a self,
+        snapshot: &'a Snapshot,
+        budget: &mut Budget,
+    ) -> Result<ActiveAndNamed<'a>, Refusal> {
         let (mut active, mut all) = (Vec::new(), Vec::new());
         for (policy, params) in &self.policies {
             let inputs = self.inputs(snapshot, params);
@@ -248,9 +266,12 @@ fn available(policy: &Policy, snapshot: &Snapshot) -> Result<(), Refusal> {
     match policy.requires.iter().find(|kind| !snapshot.served.has(kind)) {
         None => Ok(()),
         Some(kind) => {
-            let message = format!("the policy `{}` is unavailable: the cluster does not serve {kind}", policy.name);
+            let message =
+                format!("the policy `{}` is unavailable: the cluster does not serve {kind}", policy.name);
             let help = "it becomes available as soon as the kind's CRD is installed";
-            Err(Refusal::Waiting(Diagnostic::error(codes::KIND_NOT_SERVED, policy.span.clone(), message).help(help)))
+            Err(Refusal::Waiting(
+                Diagnostic::error(codes::KIND_NOT_SERVED, policy.span.clone(), message).help(help),
+            ))
         }
     }
 }

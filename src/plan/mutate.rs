@@ -61,7 +61,8 @@ impl Work {
         let mut fragments = Vec::with_capacity(rule.fragments.len());
         let mut patch = None;
         {
-            let scope = select(&Scope::of(fixed).with_draft(&self.draft).with_loops(run), &self.draft, target);
+            let scope =
+                select(&Scope::of(fixed).with_draft(&self.draft).with_loops(run), &self.draft, target);
             for fragment in &rule.fragments {
                 if let Some(value) = tree(&fragment.template, &scope, &mut self.budget)? {
                     fragments.push((fragment, value));
@@ -73,7 +74,8 @@ impl Work {
         }
         let Work { draft, trace, .. } = self;
         let Some(tree) = draft.get_mut(target) else { return Ok(()) };
-        let mut writes = Writes { rule, policy: &fixed.policy.name, target, trace, failure: None, undo: Vec::new() };
+        let mut writes =
+            Writes { rule, policy: &fixed.policy.name, target, trace, failure: None, undo: Vec::new() };
         for path in &rule.remove {
             writes.removed(path, path.remove(tree));
         }
@@ -115,7 +117,8 @@ fn pod_sets<'s, 'p: 's>(
     let ancestor = maybe_text(selector.ancestor.as_deref(), scope, budget)?;
     let mut found = Vec::new();
     for (index, pod_set) in draft.pod_sets().iter().enumerate() {
-        let is = |field: &str, wanted: &Option<String>| wanted.as_ref().is_none_or(|it| pod_set[field] == **it);
+        let is =
+            |field: &str, wanted: &Option<String>| wanted.as_ref().is_none_or(|it| pod_set[field] == **it);
         if is("name", &name)
             && is("ancestor", &ancestor)
             && holds(selector.condition.as_ref(), &scope.select(Some(pod_set), None), budget)?
@@ -136,7 +139,8 @@ fn containers<'s, 'p: 's>(
     scope: &Scope<'s, 'p>,
     budget: &mut Budget,
 ) -> Result<Vec<Target>> {
-    let name = maybe_text(selector.name.as_deref(), &scope.select(draft.pod_sets().get(pod_set), None), budget)?;
+    let name =
+        maybe_text(selector.name.as_deref(), &scope.select(draft.pod_sets().get(pod_set), None), budget)?;
     let kinds: &[bool] = match selector.of {
         ContainerType::Main => &[false],
         ContainerType::Init => &[true],
@@ -243,7 +247,15 @@ impl Writes<'_> {
             }
         }
         let (policy, rule) = (self.policy.to_owned(), self.rule.name.clone());
-        self.trace.record(Written { policy, rule, span: Some(span), target: self.target, path, before, after });
+        self.trace.record(Written {
+            policy,
+            rule,
+            span: Some(span),
+            target: self.target,
+            path,
+            before,
+            after,
+        });
     }
 
     /// Puts back what is to be kept; fails if there was a conflict.
@@ -266,7 +278,9 @@ impl Writes<'_> {
 /// Where a fragment says what stands at `path`; list items are found as far as their order tells.
 fn place(fragment: &Fragment, path: &FieldPath) -> Span {
     let steps = path.steps().iter().map_while(|step| match step {
-        crate::object::path::Step::Field(name) | crate::object::path::Step::Key(name) => Some(Step::Key(name)),
+        crate::object::path::Step::Field(name) | crate::object::path::Step::Key(name) => {
+            Some(Step::Key(name))
+        }
         _ => None,
     });
     let (node, _) = fragment.node.nearest(steps);

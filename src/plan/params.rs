@@ -16,11 +16,20 @@ use serde_json::{Map, Value};
 /// The ConfigMap that `reference` means.
 pub(crate) fn config_map(reference: &ConfigMapRef, config: &Config) -> ObjectRef {
     let namespace = reference.namespace.as_ref().unwrap_or(&config.namespace);
-    ObjectRef { gvk: Gvk::new("v1", "ConfigMap"), namespace: Some(namespace.clone()), name: reference.name.clone() }
+    ObjectRef {
+        gvk: Gvk::new("v1", "ConfigMap"),
+        namespace: Some(namespace.clone()),
+        name: reference.name.clone(),
+    }
 }
 
 /// The parameters of `policy` for a TrainJob with this runtime.
-pub(crate) fn params(policy: &Policy, snapshot: &Snapshot, runtime: &Value, runtime_ref: &ObjectRef) -> Result<Value, Refusal> {
+pub(crate) fn params(
+    policy: &Policy,
+    snapshot: &Snapshot,
+    runtime: &Value,
+    runtime_ref: &ObjectRef,
+) -> Result<Value, Refusal> {
     let Some(params) = &policy.params else { return Ok(Value::Object(Map::new())) };
     let mut values = params.values.clone();
     if let Some(reference) = &params.config_map {
@@ -38,7 +47,8 @@ pub(crate) fn params(policy: &Policy, snapshot: &Snapshot, runtime: &Value, runt
     let diagnostics: Vec<Diagnostic> = errors
         .into_iter()
         .map(|error| {
-            let message = format!("parameter {} of policy `{}`: {}", error.path, policy.name, error.message());
+            let message =
+                format!("parameter {} of policy `{}`: {}", error.path, policy.name, error.message());
             Diagnostic::error(codes::BAD_PARAMETER_VALUE, place.clone(), message)
         })
         .collect();
@@ -69,7 +79,8 @@ fn from_config_map(
     let data = found.get("data").and_then(Value::as_object);
     let values = data.into_iter().flatten().map(|(name, text)| {
         let ty = params.schemas.child(params.ty, name);
-        let is_text = ty.is_some_and(|ty| matches!(params.schemas.get(ty).shape, Shape::String(_) | Shape::Quantity));
+        let is_text =
+            ty.is_some_and(|ty| matches!(params.schemas.get(ty).shape, Shape::String(_) | Shape::Quantity));
         let text = text.as_str().unwrap_or_default();
         let place = Place::Field { object: object.to_string(), path: format!("data.{name}") };
         Ok((name.clone(), if is_text { Value::from(text) } else { parse(text, &place)? }))

@@ -77,6 +77,8 @@ fn names(template: &Value) -> Vec<Value> {
 fn restore_order(template: &mut Value, order: &[Value]) {
     let jobs = template.pointer_mut("/spec/replicatedJobs").and_then(Value::as_array_mut);
     if let Some(jobs) = jobs {
-        jobs.sort_by_key(|job| order.iter().position(|name| *name == job["name"]).map_or(0, |index| index + 1));
+        jobs.sort_by_key(|job| {
+            order.iter().position(|name| *name == job["name"]).map_or(0, |index| index + 1)
+        });
     }
 }

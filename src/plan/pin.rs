@@ -80,7 +80,8 @@ pub fn pinned_runtime(config_map: &Value, train_job: &Value) -> Result<Value, Pi
     if owner.is_none() || owner != metadata(train_job).uid() {
         return Err(PinError::Foreign(reference));
     }
-    let Some(text) = config_map.pointer("/data").and_then(|data| data.get(KEY)).and_then(Value::as_str) else {
+    let Some(text) = config_map.pointer("/data").and_then(|data| data.get(KEY)).and_then(Value::as_str)
+    else {
         return Err(PinError::NoRuntime(reference));
     };
     let (documents, diagnostics) = yaml::parse(&Source::new(reference.to_string(), text));
@@ -120,7 +121,8 @@ mod tests {
     }
 
     fn owned(mut config_map: Value) -> Value {
-        config_map["metadata"]["ownerReferences"] = json!([{"uid": "u", "controller": true, "kind": "TrainJob", "name": "tj"}]);
+        config_map["metadata"]["ownerReferences"] =
+            json!([{"uid": "u", "controller": true, "kind": "TrainJob", "name": "tj"}]);
         config_map
     }
 
@@ -143,10 +145,24 @@ mod tests {
             assert_eq!(pinned_runtime(&config_map, &train_job()).unwrap_err().to_string(), want);
         };
         let name = "ConfigMap ns/tj-runtime-snapshot";
-        check(&|it| it["metadata"]["ownerReferences"][0]["uid"] = json!("v"), &format!("{name} is not controlled by the TrainJob"));
-        check(&|it| it["metadata"]["ownerReferences"] = json!([]), &format!("{name} is not controlled by the TrainJob"));
+        check(
+            &|it| it["metadata"]["ownerReferences"][0]["uid"] = json!("v"),
+            &format!("{name} is not controlled by the TrainJob"),
+        );
+        check(
+            &|it| it["metadata"]["ownerReferences"] = json!([]),
+            &format!("{name} is not controlled by the TrainJob"),
+        );
         check(&|it| it["data"] = json!({}), &format!("{name} has no `runtime`"));
-        check(&|it| it["data"]["runtime"] = json!("a: [}"), &format!("`runtime` of {name} is not readable: while parsing a flow sequence, expected ',' or ']'"));
-        check(&|it| it["data"]["runtime"] = json!("kind: TrainingRuntime"), &format!("{name} holds another runtime than the TrainJob refers to"));
+        check(
+            &|it| it["data"]["runtime"] = json!("a: [}"),
+            &format!(
+                "`runtime` of {name} is not readable: while parsing a flow sequence, expected ',' or ']'"
+            ),
+        );
+        check(
+            &|it| it["data"]["runtime"] = json!("kind: TrainingRuntime"),
+            &format!("{name} holds another runtime than the TrainJob refers to"),
+        );
     }
 }

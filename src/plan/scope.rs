@@ -64,7 +64,8 @@ impl<'p> Fixed<'p> {
     }
 
     fn variable(&self, index: usize, slot: usize, budget: &mut Budget) -> Result<Val<'p>> {
-        let (Some(variable), Some(cell)) = (self.policy.variables.get(index), self.variables.get(index)) else {
+        let (Some(variable), Some(cell)) = (self.policy.variables.get(index), self.variables.get(index))
+        else {
             return Err(unbound(slot));
         };
         cell.get_or_init(|| variable.expr.program.eval(self, budget)).clone()
@@ -100,7 +101,15 @@ pub(crate) struct Scope<'s, 'p> {
 impl<'s, 'p: 's> Scope<'s, 'p> {
     /// Before there is a draft: activation, names, status.
     pub(crate) fn of(fixed: &'s Fixed<'p>) -> Self {
-        Scope { fixed, draft: None, whole: None, pod_set: None, container: None, loops: &[], variables: Vec::new() }
+        Scope {
+            fixed,
+            draft: None,
+            whole: None,
+            pod_set: None,
+            container: None,
+            loops: &[],
+            variables: Vec::new(),
+        }
     }
 
     /// With the draft as it is now.

@@ -5,7 +5,7 @@ use crate::{
     object::{Gvk, ObjectRef, metadata},
     schema,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything a plan may know: the TrainJob, what it refers to, what exists. Objects are as the API server stores them.
@@ -77,6 +77,13 @@ pub struct Config {
     pub namespace: String,
     /// The DNS domain of the cluster.
     pub cluster_domain: String,
+}
+
+impl Config {
+    /// The settings as expressions read them.
+    pub(crate) fn tree(&self) -> Value {
+        json!({ "namespace": self.namespace, "clusterDomain": self.cluster_domain })
+    }
 }
 
 impl Default for Config {

@@ -47,7 +47,12 @@ impl Work {
             Message::Fixed(text) => text.clone(),
             Message::Expr(expr) => match value(expr, &scope, budget)? {
                 Val::String(text) => text.to_string(),
-                other => return Err(super::evaluate::wrong(expr, &format!("text is wanted here, not {}", other.type_name()))),
+                other => {
+                    return Err(super::evaluate::wrong(
+                        expr,
+                        &format!("text is wanted here, not {}", other.type_name()),
+                    ));
+                }
             },
         };
         let shown = match &rule.value {

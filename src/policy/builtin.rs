@@ -40,7 +40,8 @@ mod tests {
     #[allow(clippy::disallowed_methods, reason = "the folder is what the table is held against")]
     fn every_policy_of_the_folder_is_built_in() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/policies");
-        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let files =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut files: Vec<String> = files.filter(|name| name.ends_with(".yaml")).collect();
         files.sort();
         assert_eq!(files, POLICIES.iter().map(|(name, _)| *name).collect::<Vec<_>>());

@@ -13,7 +13,16 @@ use std::sync::{Arc, LazyLock};
 
 /// The names that are not the policy's own, in the order of their slots.
 pub(crate) const NAMES: [&str; 10] = [
-    "trainJob", "oldTrainJob", "runtime", "template", "podSets", "podSet", "container", "params", "config", "event",
+    "trainJob",
+    "oldTrainJob",
+    "runtime",
+    "template",
+    "podSets",
+    "podSet",
+    "container",
+    "params",
+    "config",
+    "event",
 ];
 
 /// Slots of [`NAMES`].
@@ -58,7 +67,10 @@ pub(super) enum Place {
 impl Place {
     /// Whether `name` means something there.
     fn has(self, name: &str) -> bool {
-        use Place::{Activation, Container, Mutation, PodSet, Resource, ResourceName, Status, Validation, Variable, Watch};
+        use Place::{
+            Activation, Container, Mutation, PodSet, Resource, ResourceName, Status, Validation, Variable,
+            Watch,
+        };
         match name {
             "trainJob" | "runtime" | "params" | "config" => true,
             "oldTrainJob" => self == Validation,
@@ -126,7 +138,10 @@ fn load_types() -> Types {
     let train_job = schemas.kind(&version, "TrainJob").unwrap_or(none);
     let runtime = schemas.kind(&version, "TrainingRuntime").unwrap_or(none);
     let below = |ty, fields: &[&str]| {
-        fields.iter().try_fold(ty, |ty, field| schemas.child(schemas.item(ty).unwrap_or(ty), field)).unwrap_or(none)
+        fields
+            .iter()
+            .try_fold(ty, |ty, field| schemas.child(schemas.item(ty).unwrap_or(ty), field))
+            .unwrap_or(none)
     };
     let template = below(runtime, &["spec", "template"]);
     let template_patch = below(train_job, &["spec", "runtimePatches", "trainingRuntimeSpec", "template"]);
@@ -138,7 +153,8 @@ fn load_types() -> Types {
     let container = schemas.item(below(pod_spec, &["containers"])).unwrap_or(none);
     let text = schemas.add_facts(None, &json!("string")).unwrap_or(none);
     let number = schemas.add_facts(None, &json!("int64")).unwrap_or(none);
-    let pod_template = object(&mut schemas, "PodSet.template", &[("metadata", metadata, false), ("spec", pod_spec, true)]);
+    let pod_template =
+        object(&mut schemas, "PodSet.template", &[("metadata", metadata, false), ("spec", pod_spec, true)]);
     let pod_set = object(
         &mut schemas,
         "PodSet",
@@ -152,7 +168,17 @@ fn load_types() -> Types {
         ],
     );
     let config = object(&mut schemas, "Config", &[("clusterDomain", text, true), ("namespace", text, true)]);
-    Types { schemas: Arc::new(schemas), template, template_patch, pod_set, container, jobs_status, train_job, runtime, config }
+    Types {
+        schemas: Arc::new(schemas),
+        template,
+        template_patch,
+        pod_set,
+        container,
+        jobs_status,
+        train_job,
+        runtime,
+        config,
+    }
 }
 
 /// Adds an object type with these fields, in alphabetical order: name, type, whether it is always there.
@@ -166,7 +192,8 @@ fn object(schemas: &mut Schemas, name: &str, fields: &[(&str, TypeId, bool)]) ->
         doc: None,
     });
     let object = schema::Object { fields: fields.collect(), ..schema::Object::default() };
-    schemas.add(Some(name), schema::Type { name: Some(name.into()), ..schema::Type::new(Shape::Object(object)) })
+    schemas
+        .add(Some(name), schema::Type { name: Some(name.into()), ..schema::Type::new(Shape::Object(object)) })
 }
 
 /// The environment at `place` as far as it is the same for every policy, but for the type of its parameters.
@@ -179,9 +206,7 @@ pub(super) fn base(place: Place, schemas: &Arc<Schemas>, params: TypeId) -> Env 
             "oldTrainJob" => (Type::optional(cel_type(schemas, types.train_job)), Bounds::default()),
             "runtime" => (cel_type(schemas, types.runtime), Bounds::default()),
             "template" => (cel_type(schemas, types.template), Bounds::default()),
-            "podSets" => {
-                (Type::list(cel_type(schemas, types.pod_set)), Bounds::size(MAX_REPLICATED_JOBS))
-            }
+            "podSets" => (Type::list(cel_type(schemas, types.pod_set)), Bounds::size(MAX_REPLICATED_JOBS)),
             "podSet" => (cel_type(schemas, types.pod_set), Bounds::default()),
             "container" => (cel_type(schemas, types.container), Bounds::default()),
             "params" => (cel_type(schemas, params), Bounds::default()),
@@ -209,8 +234,17 @@ mod tests {
 
     #[test]
     fn every_type_is_known() {
-        let Types { schemas, template, template_patch, pod_set, container, jobs_status, train_job, runtime, config } =
-            types();
+        let Types {
+            schemas,
+            template,
+            template_patch,
+            pod_set,
+            container,
+            jobs_status,
+            train_job,
+            runtime,
+            config,
+        } = types();
         for ty in [template, template_patch, pod_set, container, train_job, runtime, config] {
             assert!(schemas.object(*ty).is_some_and(|object| !object.fields.is_empty()), "{ty:?}");
         }

@@ -1,11 +1,6 @@
 //! The policies that serve, in the order in which they take their turn.
 
-use super::{
-    builtin, check,
-    check::conflicts,
-    compiled::Policy,
-    parse,
-};
+use super::{builtin, check, check::conflicts, compiled::Policy, parse};
 use crate::{
     diagnostic::{self, Diagnostic, Source, codes},
     object::Gvk,

@@ -40,7 +40,11 @@ fn explicit<'a>(a: &mut Arguments<'_, 'a>) -> Result<Val<'a>> {
 fn complete<'a>(variable: &Val<'a>) -> Result<Option<Val<'a>>> {
     let Val::Map(map) = variable else { return Ok(None) };
     let Some(Val::Map(source)) = map.field("valueFrom") else {
-        return if map.has_field("value") { Ok(None) } else { with(map, "value", Val::borrowed("")).map(Some) };
+        return if map.has_field("value") {
+            Ok(None)
+        } else {
+            with(map, "value", Val::borrowed("")).map(Some)
+        };
     };
     match source.field("resourceFieldRef") {
         Some(Val::Map(resource)) if !resource.has_field("containerName") => {

@@ -89,10 +89,12 @@ fn leaves(verb: Verb, template: &Template, node: &Node, path: &str, out: &mut Ve
         }
         Template::List(items) if verb == Verb::Upsert => {
             let names = items.iter().map(|item| match item {
-                Template::Map { when: None, entries } => entries.iter().find_map(|(key, value)| match value {
-                    Template::Literal(value) if key == "name" => Some(value),
-                    _ => None,
-                }),
+                Template::Map { when: None, entries } => {
+                    entries.iter().find_map(|(key, value)| match value {
+                        Template::Literal(value) if key == "name" => Some(value),
+                        _ => None,
+                    })
+                }
                 _ => None,
             });
             items_named(names, node, path, out);
@@ -101,7 +103,10 @@ fn leaves(verb: Verb, template: &Template, node: &Node, path: &str, out: &mut Ve
             items_named(items.iter().map(|item| item.get("name")), node, path, out);
         }
         Template::Hole(hole)
-            if matches!(hole.expr.program.ty(), Type::Dyn | Type::Optional(_) | Type::List(_) | Type::Map(..)) => {}
+            if matches!(
+                hole.expr.program.ty(),
+                Type::Dyn | Type::Optional(_) | Type::List(_) | Type::Map(..)
+            ) => {}
         Template::Literal(_) | Template::Text(_) | Template::List(_) | Template::Hole(_) => {
             out.push((path.to_owned(), node.span.clone()));
         }

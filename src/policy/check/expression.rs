@@ -81,7 +81,13 @@ impl Checker<'_> {
         pieces.into_iter().collect()
     }
 
-    pub(super) fn piece(&mut self, text: &Arc<Text>, part: Part, place: Place, loops: &Loops) -> Option<Piece> {
+    pub(super) fn piece(
+        &mut self,
+        text: &Arc<Text>,
+        part: Part,
+        place: Place,
+        loops: &Loops,
+    ) -> Option<Piece> {
         let range = match part {
             Part::Text(text) => return Some(Piece::Text(text)),
             Part::Hole(range) => range,
@@ -107,7 +113,9 @@ impl Checker<'_> {
             Err(Unclosed(at)) => {
                 let diagnostic =
                     Diagnostic::error(codes::UNCLOSED_HOLE, text.inside(at..at + 2), "this hole has no end");
-                self.report(diagnostic.help("it ends with `}`; a `${` that is meant as text is written `$${`"));
+                self.report(
+                    diagnostic.help("it ends with `}`; a `${` that is meant as text is written `$${`"),
+                );
                 None
             }
         }
@@ -177,7 +185,8 @@ impl Checker<'_> {
         let program = compiled.program?;
         self.used.extend(program.variables());
         if !program.is_deterministic() && !self.random_allowed {
-            let message = "a random value may be drawn only in the template of a resource that is never updated";
+            let message =
+                "a random value may be drawn only in the template of a resource that is never updated";
             let diagnostic = Diagnostic::error(codes::RANDOM_VALUE, text.inside(range.clone()), message);
             self.report(diagnostic.help("`apply: {update: Never}`"));
         }
@@ -187,5 +196,8 @@ impl Checker<'_> {
 
 /// Whether a value of the type has a text.
 fn is_textual(ty: &Type) -> bool {
-    matches!(ty, Type::Dyn | Type::String | Type::Int | Type::UInt | Type::Double | Type::Bool | Type::Quantity)
+    matches!(
+        ty,
+        Type::Dyn | Type::String | Type::Int | Type::UInt | Type::Double | Type::Bool | Type::Quantity
+    )
 }

@@ -30,7 +30,9 @@ fn fit_at(schemas: &Schemas, ty: &Type, wanted: TypeId, depth: usize) -> Fit {
         return Fit::Yes;
     }
     let fits = match ty {
-        Type::Dyn | Type::Param(_) => return if matches!(shape, Shape::String(_)) { Fit::AsText } else { Fit::Yes },
+        Type::Dyn | Type::Param(_) => {
+            return if matches!(shape, Shape::String(_)) { Fit::AsText } else { Fit::Yes };
+        }
         Type::Optional(value) => return fit_at(schemas, value, wanted, depth),
         Type::Bool => match shape {
             Shape::String(_) => return Fit::AsText,
@@ -38,7 +40,9 @@ fn fit_at(schemas: &Schemas, ty: &Type, wanted: TypeId, depth: usize) -> Fit {
         },
         Type::Int | Type::UInt => match shape {
             Shape::String(_) => return Fit::AsText,
-            shape => matches!(shape, Shape::Integer(_) | Shape::Number | Shape::IntOrString | Shape::Quantity),
+            shape => {
+                matches!(shape, Shape::Integer(_) | Shape::Number | Shape::IntOrString | Shape::Quantity)
+            }
         },
         Type::Double => matches!(shape, Shape::Number | Shape::Quantity),
         Type::Quantity => matches!(shape, Shape::Quantity | Shape::String(_) | Shape::IntOrString),

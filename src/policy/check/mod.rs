@@ -71,7 +71,15 @@ impl<'d> Checker<'d> {
         });
         let variables = vec![(Type::Dyn, Bounds::default()); document.variables.len()];
         let schemas = Arc::new(schemas);
-        Checker { document, schemas, params, random_allowed: false, used: BTreeSet::new(), variables, diagnostics }
+        Checker {
+            document,
+            schemas,
+            params,
+            random_allowed: false,
+            used: BTreeSet::new(),
+            variables,
+            diagnostics,
+        }
     }
 
     fn policy(&mut self) -> Option<Policy> {
@@ -90,7 +98,8 @@ impl<'d> Checker<'d> {
             span: document.span.clone(),
             order: document.order,
             slot: document.activation.slot.as_ref().map(|(slot, _)| *slot),
-            activation: activation.and_then(|text| self.condition("expression", text, Place::Activation, &Loops::none())),
+            activation: activation
+                .and_then(|text| self.condition("expression", text, Place::Activation, &Loops::none())),
             requires: document.activation.requires.iter().map(|kind| self.kind(kind).0).collect(),
             params: self.check_params(),
             variables,
@@ -141,7 +150,11 @@ impl<'d> Checker<'d> {
         for (index, variable) in self.document.variables.iter().enumerate() {
             if !self.used.contains(&(scope::NAMES.len() + index)) {
                 let message = format!("the variable `{}` is never used", variable.name.as_str());
-                self.report(Diagnostic::warning(codes::UNUSED_VARIABLE, variable.name.span().clone(), message));
+                self.report(Diagnostic::warning(
+                    codes::UNUSED_VARIABLE,
+                    variable.name.span().clone(),
+                    message,
+                ));
             }
         }
     }
@@ -234,11 +247,12 @@ impl<'d> Checker<'d> {
                 None
             }
         });
-        let config_map = params.config_map.as_ref().map(|map: &document::ConfigMapRef| super::compiled::ConfigMapRef {
-            namespace: map.namespace.as_ref().map(|text| text.as_str().to_owned()),
-            name: map.name.as_str().to_owned(),
-            optional: map.optional,
-        });
+        let config_map =
+            params.config_map.as_ref().map(|map: &document::ConfigMapRef| super::compiled::ConfigMapRef {
+                namespace: map.namespace.as_ref().map(|text| text.as_str().to_owned()),
+                name: map.name.as_str().to_owned(),
+                optional: map.optional,
+            });
         Some(Params { ty: self.params, schemas: Arc::clone(&self.schemas), values, config_map, runtime })
     }
 

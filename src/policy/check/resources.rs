@@ -33,7 +33,9 @@ impl Checker<'_> {
             document::Update::Always => Some(Update::Always),
             document::Update::WhenSuspended => Some(Update::WhenSuspended),
             document::Update::Never => Some(Update::Never),
-            document::Update::When(text) => self.condition("when", text, Place::ResourceName, &loops).map(Update::When),
+            document::Update::When(text) => {
+                self.condition("when", text, Place::ResourceName, &loops).map(Update::When)
+            }
         };
         let name = self.resource_name(resource, &loops);
         let (kind, ty) = kind?;
@@ -64,7 +66,10 @@ impl Checker<'_> {
             let message = format!("no schema of {} {} is known", api_version.as_str(), kind.as_str());
             let help = "the template is not checked beyond its expressions; the API server will";
             self.report(Diagnostic::warning(codes::UNKNOWN_KIND, kind.span().clone(), message).help(help));
-        } else if ty.and_then(|ty| self.schemas.object(ty)?.kind.as_ref()).is_some_and(|kind| !kind.namespaced) {
+        } else if ty
+            .and_then(|ty| self.schemas.object(ty)?.kind.as_ref())
+            .is_some_and(|kind| !kind.namespaced)
+        {
             let message = format!("{} lives in no namespace, so no TrainJob can own it", kind.as_str());
             self.error(codes::FORBIDDEN_FIELD, kind.span().clone(), message);
         }
@@ -104,17 +109,21 @@ impl Checker<'_> {
 
     pub(super) fn status(&mut self, status: &document::Status) -> Option<Status> {
         let (place, loops) = (Place::Status, Loops::none());
-        let resource = self.document.resources.iter().position(|it| it.id.as_str() == status.resource.as_str());
+        let resource =
+            self.document.resources.iter().position(|it| it.id.as_str() == status.resource.as_str());
         if resource.is_none() {
             let name = status.resource.as_str();
             let message = format!("the policy has no resource `{name}`");
-            let diagnostic = Diagnostic::error(codes::UNKNOWN_RESOURCE, status.resource.span().clone(), message);
+            let diagnostic =
+                Diagnostic::error(codes::UNKNOWN_RESOURCE, status.resource.span().clone(), message);
             let known: Vec<&str> = self.document.resources.iter().map(|it| it.id.as_str()).collect();
             self.report(diagnostic.did_you_mean(name, known));
         }
-        let conditions: Vec<Option<_>> = status.conditions.iter().map(|it| self.status_condition(it)).collect();
-        let jobs_status =
-            status.jobs_status.as_ref().map_or(Some(None), |node| self.template(node, Some(types().jobs_status), place, &loops).map(Some));
+        let conditions: Vec<Option<_>> =
+            status.conditions.iter().map(|it| self.status_condition(it)).collect();
+        let jobs_status = status.jobs_status.as_ref().map_or(Some(None), |node| {
+            self.template(node, Some(types().jobs_status), place, &loops).map(Some)
+        });
         Some(Status {
             resource: resource?,
             conditions: conditions.into_iter().collect::<Option<_>>()?,
@@ -123,7 +132,10 @@ impl Checker<'_> {
         })
     }
 
-    fn status_condition(&mut self, condition: &document::StatusCondition) -> Option<(String, crate::policy::compiled::Expr)> {
+    fn status_condition(
+        &mut self,
+        condition: &document::StatusCondition,
+    ) -> Option<(String, crate::policy::compiled::Expr)> {
         let is_list = |ty: &Type| matches!(ty, Type::List(_));
         let wanted = "a list of conditions";
         let from = self.typed("from", wanted, &condition.from, Place::Status, &Loops::none(), is_list)?;
@@ -176,4 +188,3 @@ impl Checker<'_> {
         missing.is_none() && unknown.is_none()
     }
 }
-

@@ -16,7 +16,8 @@ impl Checker<'_> {
         let (compiled, loops) = self.loops(&rule.for_each, place)?;
         let when = self.maybe_condition("when", rule.when.as_ref(), place, &loops);
         let path = self.pieces(&rule.path, place, &loops);
-        let value = rule.value.as_ref().map_or(Some(None), |text| self.expression(text, place, &loops).map(Some));
+        let value =
+            rule.value.as_ref().map_or(Some(None), |text| self.expression(text, place, &loops).map(Some));
         let expr = self.condition("expression", &rule.expression, place, &loops);
         let message = self.message(rule, &loops);
         Some(Validation {
@@ -42,7 +43,8 @@ impl Checker<'_> {
             }
             document::Message::Expression(text) => {
                 let is_text = |ty: &Type| matches!(ty, Type::String);
-                self.typed("messageExpression", "text", text, Place::Validation, loops, is_text).map(Message::Expr)
+                self.typed("messageExpression", "text", text, Place::Validation, loops, is_text)
+                    .map(Message::Expr)
             }
         }
     }
@@ -68,8 +70,10 @@ impl Checker<'_> {
             rule.containers.as_ref().map_or(Some(None), |it| self.container_selector(it, &loops).map(Some));
         let remove = self.removals(&rule.remove, place);
         let fragments = self.fragments(rule, place, &loops);
-        let json_patch =
-            rule.json_patch.as_ref().map_or(Some(None), |node| self.json_patch(node, place, &loops).map(Some));
+        let json_patch = rule
+            .json_patch
+            .as_ref()
+            .map_or(Some(None), |node| self.json_patch(node, place, &loops).map(Some));
         Some(Mutation {
             name: rule.name.as_str().to_owned(),
             span: rule.name.span().clone(),

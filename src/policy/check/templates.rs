@@ -37,7 +37,9 @@ impl Checker<'_> {
         match &node.kind {
             Kind::Null => {
                 let diagnostic = Diagnostic::error(codes::NULL_VALUE, node.span.clone(), "null is no value");
-                self.report(diagnostic.help("leave the field out, or fill it with an optional that is absent"));
+                self.report(
+                    diagnostic.help("leave the field out, or fill it with an optional that is absent"),
+                );
                 None
             }
             Kind::String(_) => self.string(node, wanted, place, loops),
@@ -47,7 +49,13 @@ impl Checker<'_> {
         }
     }
 
-    fn string(&mut self, node: &Node, wanted: Option<TypeId>, place: Place, loops: &Loops) -> Option<Template> {
+    fn string(
+        &mut self,
+        node: &Node,
+        wanted: Option<TypeId>,
+        place: Place,
+        loops: &Loops,
+    ) -> Option<Template> {
         let text = Text::string(node)?;
         let parts = self.split(&text)?;
         if let [Part::Hole(range)] = parts.as_slice() {
@@ -77,7 +85,8 @@ impl Checker<'_> {
             Fit::Yes => Some(false),
             Fit::AsText => Some(true),
             Fit::No => {
-                let message = format!("the field takes {}, the hole is {ty}", describe(&self.schemas, wanted));
+                let message =
+                    format!("the field takes {}, the hole is {ty}", describe(&self.schemas, wanted));
                 self.error(codes::WRONG_RESULT, span.clone(), message);
                 None
             }
@@ -87,7 +96,8 @@ impl Checker<'_> {
     fn must_take(&mut self, ty: &Type, wanted: Option<TypeId>, span: &Span) -> Option<()> {
         match wanted {
             Some(wanted) if fit(&self.schemas, ty, wanted) != Fit::Yes => {
-                let message = format!("the field takes {}, not {}", describe(&self.schemas, wanted), named(ty));
+                let message =
+                    format!("the field takes {}, not {}", describe(&self.schemas, wanted), named(ty));
                 self.error(codes::WRONG_RESULT, span.clone(), message);
                 None
             }
@@ -138,7 +148,8 @@ impl Checker<'_> {
     fn has_keys(&mut self, node: &Node, keys: &[Box<str>], item: TypeId) -> bool {
         let Kind::Map(entries) = &node.kind else { return true };
         let missing = keys.iter().find(|key| {
-            let has_default = self.schemas.object(item).and_then(|it| it.field(key)).is_some_and(|it| it.default.is_some());
+            let has_default =
+                self.schemas.object(item).and_then(|it| it.field(key)).is_some_and(|it| it.default.is_some());
             !has_default && !entries.iter().any(|entry| entry.key == ***key || entry.key == RAW)
         });
         let Some(missing) = missing else { return true };
@@ -180,7 +191,12 @@ impl Checker<'_> {
     }
 
     /// The condition under a `$when`.
-    pub(super) fn when(&mut self, node: &Node, place: Place, loops: &Loops) -> Option<crate::policy::compiled::Expr> {
+    pub(super) fn when(
+        &mut self,
+        node: &Node,
+        place: Place,
+        loops: &Loops,
+    ) -> Option<crate::policy::compiled::Expr> {
         match Text::expression(node) {
             Some(text) => self.condition(WHEN, &text, place, loops),
             None => {

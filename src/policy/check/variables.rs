@@ -14,7 +14,8 @@ use crate::{
 impl Checker<'_> {
     /// The variables, in the document's order. A cycle is reported once, at its first variable.
     pub(super) fn check_variables(&mut self) -> Vec<Variable> {
-        let needs: Vec<Vec<usize>> = self.document.variables.iter().map(|variable| self.needs(variable)).collect();
+        let needs: Vec<Vec<usize>> =
+            self.document.variables.iter().map(|variable| self.needs(variable)).collect();
         let order = match order(&needs) {
             Ok(order) => order,
             Err(cycle) => {
@@ -52,8 +53,12 @@ impl Checker<'_> {
     /// The variables that a variable names.
     fn needs(&self, variable: &document::Variable) -> Vec<usize> {
         let names = cel::names(variable.expression.as_str());
-        let position = |name: &str| self.document.variables.iter().position(|other| other.name.as_str() == name);
-        names.iter().filter_map(|name| position(name.strip_prefix("variables.")?.split('.').next()?)).collect()
+        let position =
+            |name: &str| self.document.variables.iter().position(|other| other.name.as_str() == name);
+        names
+            .iter()
+            .filter_map(|name| position(name.strip_prefix("variables.")?.split('.').next()?))
+            .collect()
     }
 
     fn cycle(&mut self, cycle: &[usize]) {
@@ -62,7 +67,8 @@ impl Checker<'_> {
             cycle.iter().filter_map(|index| document.variables.get(*index)).collect();
         let Some(first) = names.first() else { return };
         let path: Vec<&str> = names.iter().chain([first]).map(|it| it.name.as_str()).collect();
-        let message = format!("the variable `{}` depends on itself: {}", first.name.as_str(), path.join(" → "));
+        let message =
+            format!("the variable `{}` depends on itself: {}", first.name.as_str(), path.join(" → "));
         let mut diagnostic = Diagnostic::error(codes::CYCLE, first.expression.span().clone(), message);
         for (variable, next) in names.iter().zip(path.iter().skip(1)).skip(1) {
             let text = format!("needs `{next}`");
@@ -83,7 +89,12 @@ fn order(needs: &[Vec<usize>]) -> Result<Vec<usize>, Vec<usize>> {
 }
 
 /// The recursion is as deep as the number of variables at most, which is limited.
-fn visit(at: usize, needs: &[Vec<usize>], order: &mut Vec<usize>, path: &mut Vec<usize>) -> Result<(), Vec<usize>> {
+fn visit(
+    at: usize,
+    needs: &[Vec<usize>],
+    order: &mut Vec<usize>,
+    path: &mut Vec<usize>,
+) -> Result<(), Vec<usize>> {
     if order.contains(&at) {
         return Ok(());
     }

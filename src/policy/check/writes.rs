@@ -56,7 +56,11 @@ impl Checker<'_> {
                 None => return Some(self.schemas.item(ty)),
             },
         };
-        let entry = Entry { key: name.to_string(), key_span: text.span().clone(), value: Node::null(text.span().clone()) };
+        let entry = Entry {
+            key: name.to_string(),
+            key_span: text.span().clone(),
+            value: Node::null(text.span().clone()),
+        };
         let (known, child) = self.child(&entry, Some(item.unwrap_or(ty)));
         known.then_some(if item.is_some() { item } else { child })
     }
@@ -115,7 +119,9 @@ impl Checker<'_> {
             _ => None,
         };
         if let Some((message, help)) = problem {
-            self.report(Diagnostic::error(codes::WRONG_OPERATION, entry.key_span.clone(), message).help(help));
+            self.report(
+                Diagnostic::error(codes::WRONG_OPERATION, entry.key_span.clone(), message).help(help),
+            );
             return false;
         }
         map.into_iter().flatten().fold(true, |fits, entry| self.takes(entry, ty, verb) & fits)
