@@ -244,7 +244,8 @@ impl Checker<'_> {
         }
         let value = {
             let mut budget = Budget::new(SMALL, SMALL);
-            eval::evaluate(&node, 0, &NoVariables, &mut budget).map(Val::into_owned)
+            let evaluate = |budget: &mut Budget| eval::evaluate(&node, 0, &NoVariables, budget);
+            budget.expression(evaluate).map(Val::into_owned)
         };
         match value {
             Ok(Some(value)) => Node::new(node.span, Op::Const(value)),
