@@ -8,8 +8,12 @@
 //! Nothing here does I/O, reads a clock or draws randomness; what the world knows comes in as an argument.
 //! The binary in `src/bin/trainmaster/` holds the edges. Modules in reading order:
 
+pub mod api;
 pub mod cel;
 pub mod diagnostic;
+pub mod object;
+pub mod plan;
 pub mod policy;
 pub mod quantity;
+pub mod schema;
 pub mod yaml;

@@ -19,6 +19,7 @@ mod env;
 mod error;
 mod eval;
 mod functions;
+mod names;
 mod program;
 mod syntax;
 mod types;
@@ -29,6 +30,7 @@ pub use check::{ASSUMED_BYTES, ASSUMED_ITEMS, Macro, Operator, macros, operators
 pub use env::{Compiled, Env, Issue};
 pub use error::{Error, ErrorKind};
 pub use functions::{Function, Library, NamedFormat, Overload, Signature, functions};
+pub use names::names;
 pub use program::{Bindings, Estimate, Program};
 pub use syntax::{MAX_DEPTH, MAX_SOURCE};
 pub use types::{Bounds, Field, Struct, Type};

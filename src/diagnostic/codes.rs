@@ -86,6 +86,7 @@ codes! {
     UNKNOWN_WORD = "TM0105" "unknown-word";
     BAD_NAME = "TM0106" "bad-name";
     EXCLUSIVE_FIELDS = "TM0107" "exclusive-fields";
+    BAD_PARAMETER = "TM0108" "bad-parameter";
     EXPRESSION_SYNTAX = "TM0201" "expression-syntax";
     EXPRESSION_TOO_LARGE = "TM0202" "expression-too-large";
     UNDECLARED_NAME = "TM0203" "undeclared-name";
@@ -98,8 +99,37 @@ codes! {
     OVER_BUDGET = "TM0210" "over-budget";
     EVALUATION_FAILED = "TM0220" "evaluation-failed";
     BUDGET_SPENT = "TM0221" "budget-spent";
+    BAD_VERSION = "TM0301" "bad-version";
+    DUPLICATE_NAME = "TM0302" "duplicate-name";
+    CYCLE = "TM0303" "cycle";
+    WRONG_RESULT = "TM0304" "wrong-result";
+    NO_SUCH_PATH = "TM0305" "no-such-path";
+    LIST_KEY = "TM0306" "list-key";
+    WRONG_OPERATION = "TM0307" "wrong-operation";
+    TWO_WRITERS = "TM0308" "two-writers";
+    RANDOM_VALUE = "TM0309" "random-value";
+    UNKNOWN_RESOURCE = "TM0310" "unknown-resource";
+    UNCLOSED_HOLE = "TM0311" "unclosed-hole";
+    NULL_VALUE = "TM0312" "null-value";
+    TOO_MANY = "TM0313" "too-many";
+    FORBIDDEN_FIELD = "TM0314" "forbidden-field";
     UNGUARDED_FIELD = "TM0401" "unguarded-field";
     MAYBE_OVER_BUDGET = "TM0402" "maybe-over-budget";
+    UNKNOWN_KIND = "TM0403" "unknown-kind";
+    UNUSED_VARIABLE = "TM0404" "unused-variable";
+    REFUSED_FIELD = "TM0501" "refused-field";
+    DROPPED_FIELD = "TM0502" "dropped-field";
+    VALIDATION_FAILED = "TM0601" "validation-failed";
+    VALIDATION_WARNING = "TM0602" "validation-warning";
+    NO_MATCH = "TM0603" "no-match";
+    CONFLICT = "TM0604" "conflict";
+    NOT_APPLICABLE = "TM0605" "not-applicable";
+    SLOT_TAKEN = "TM0606" "slot-taken";
+    BAD_PARAMETER_VALUE = "TM0607" "bad-parameter-value";
+    MISSING_OBJECT = "TM0608" "missing-object";
+    KIND_NOT_SERVED = "TM0609" "kind-not-served";
+    UNSUPPORTED_RUNTIME = "TM0610" "unsupported-runtime";
+    FOREIGN_OBJECT = "TM0611" "foreign-object";
 }
 
 #[cfg(test)]

@@ -3,10 +3,19 @@
 //! [`parse`] reads the form of a document, [`check`] its meaning; each reports every problem at once. The language is
 //! described in `policies/README.md`. What a policy does to a `TrainJob` is the business of `plan`.
 
+pub mod builtin;
+mod check;
+pub mod compiled;
 pub mod document;
 mod fields;
 mod holes;
+mod params;
 mod parse;
+pub(crate) mod scope;
+mod set;
 
+pub use check::check;
+pub use compiled::Policy;
 pub use document::Document;
 pub use parse::{API_VERSION, KIND, parse};
+pub use set::PolicySet;

@@ -107,13 +107,14 @@ impl Amount {
     fn in_thousands(&self) -> (Mantissa, i32) {
         match self {
             Amount::Small { value, scale } => {
-                let (mut mantissa, mut exponent) = (i128::from(*value), *scale);
+                let (mut mantissa, mut exponent) = (*value, *scale);
                 while mantissa % 10 == 0 && mantissa != 0 {
                     mantissa /= 10;
                     exponent += 1;
                 }
                 let excess = exponent.rem_euclid(3);
-                (Mantissa::Small(mantissa * 10_i128.pow(excess.unsigned_abs())), exponent - excess)
+                let factor = 10_i128.pow(excess.unsigned_abs());
+                (Mantissa::Small(i128::from(mantissa) * factor), exponent - excess)
             }
             Amount::Big { value, scale } => {
                 let mut digits = value.to_string();

@@ -85,19 +85,20 @@ fn a_product_stops_growing() {
     assert!(steps.count() < 300);
 }
 
-/// Texts near to quantities: valid ones of every sort, and some that are not.
-fn text() -> impl Strategy<Value = String> {
-    let number = "[+-]?0{0,2}[0-9]{0,22}(\\.[0-9]{0,12})?";
+/// The text of a quantity.
+fn valid() -> impl Strategy<Value = String> {
+    let number = "[+-]?0{0,2}[0-9]{1,22}(\\.[0-9]{0,12})?|[+-]?\\.[0-9]{1,12}";
     let suffix = "([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?";
-    prop_oneof![
-        (number, suffix).prop_map(|(number, suffix)| number + &suffix),
-        "\\PC{0,12}",
-        "[0-9eEiKm.+-]{0,12}"
-    ]
+    (number, suffix).prop_map(|(number, suffix)| number + &suffix)
+}
+
+/// The text of a quantity, or of nearly one.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![valid(), "\\PC{0,12}", "[0-9eEiKm.+-]{0,12}"]
 }
 
 fn quantity() -> impl Strategy<Value = Quantity> {
-    text().prop_filter_map("no quantity", |text| Quantity::parse(&text).ok())
+    valid().prop_map(|text| parse(&text))
 }
 
 /// Beyond the largest suffix Kubernetes prints none, and the printed text is another number.
@@ -126,9 +127,10 @@ proptest! {
 
     #[test]
     fn printing_keeps_the_amount(quantity in quantity()) {
-        prop_assume!(has_a_suffix(&quantity));
-        prop_assert_eq!(&parse(&quantity.to_string()), &quantity);
-        prop_assert_eq!(&parse(&quantity.canonical().to_string()), &quantity);
+        if has_a_suffix(&quantity) {
+            prop_assert_eq!(&parse(&quantity.to_string()), &quantity);
+            prop_assert_eq!(&parse(&quantity.canonical().to_string()), &quantity);
+        }
     }
 
     #[test]

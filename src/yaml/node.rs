@@ -45,6 +45,11 @@ pub struct Entry {
 }
 
 impl Node {
+    /// Null at `span`.
+    pub fn null(span: Span) -> Node {
+        Node { kind: Kind::Null, span, style: ScalarStyle::Plain }
+    }
+
     /// The string, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         match &self.kind {

@@ -7,6 +7,7 @@
 mod call;
 mod conversions;
 mod encoders;
+mod env;
 mod format;
 mod formats;
 mod jobset;
@@ -138,6 +139,7 @@ pub fn functions() -> impl Iterator<Item = &'static Function> {
         formats::FUNCTIONS,
         jobset::FUNCTIONS,
         resources::FUNCTIONS,
+        env::FUNCTIONS,
     ]
     .into_iter()
     .flatten()

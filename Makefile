@@ -1,0 +1,54 @@
+# What a developer runs. Cargo does the work; this gives it short names and an order.
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+CACHE = $${TRAINMASTER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/trainmaster}
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test cluster control-plane clean-cache schemas crds
+
+help: ## This list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
+
+demo: ## One TrainJob to Complete on a real control plane, gone afterwards; KEEP=1 leaves it running
+	@cargo build --bin trainmaster --example demo
+	@cargo run --quiet --example demo
+
+test: ## Everything that must hold: format, lints, docs, tests, tests on a real control plane
+	@mkdir -p $(TARGET) && rm -rf $(TARGET)/cluster-logs && : >$(TARGET)/results.txt
+	$(call section,format,cargo fmt --check)
+	$(call section,lints,cargo clippy --all-targets -- -D warnings && cargo clippy --test cluster -- -D warnings)
+	$(call section,library alone,cargo clippy --lib --no-default-features -- -D warnings)
+	$(call section,documentation,RUSTDOCFLAGS='-D warnings' cargo doc --no-deps)
+	$(call section,tests,cargo test)
+	@cargo run --quiet --example demo -- --build
+	$(call section,tests on a control plane,TRAINMASTER_LOGS=$(abspath $(TARGET))/cluster-logs cargo test --test cluster)
+	@cat $(TARGET)/results.txt
+
+schemas: ## Write src/schema/data again from the pinned modules
+	@UPDATE_GOLDENS=1 cargo test --quiet --test schemas generated::schema_data
+
+crds: ## Write charts/trainmaster/crds again from src/api/types.json
+	@UPDATE_GOLDENS=1 cargo test --quiet --test schemas generated::crds
+
+cluster: ## Build the programs of the control plane that are not in the cache yet
+	@cargo run --quiet --example demo -- --build
+
+control-plane: ## Start a control plane with the CRDs, leave it running, say how to use and end it
+	@cargo run --quiet --example demo -- --control-plane
+
+clean-cache: ## Remove the built programs of the control plane
+	@for go_mod in conformance/testbed/*/go.mod; do \
+		name=$${go_mod%/go.mod}; rm -rf "$(CACHE)/$${name##*/}"-v*; \
+	done
+
+# $(call section,TITLE,COMMAND): a line with the title and how long it took. What the command says is shown only if it
+# fails; of tests, the lines that count them are kept for the end, and those that say what was skipped.
+define section
+@printf '%-28s' '$(1)'; start=$$(date +%s); \
+if ($(2)) >$(TARGET)/section.txt 2>&1; then \
+	printf 'ok %5s s\n' "$$(($$(date +%s) - start))"; \
+	grep -E '^ +(Running|Doc-tests) |^test result:|^SKIPPED' $(TARGET)/section.txt >>$(TARGET)/results.txt || :; \
+else \
+	printf 'FAILED\n'; cat $(TARGET)/section.txt; exit 1; \
+fi
+endef

@@ -1,0 +1,101 @@
+//! Plans against recorded runs of upstream's controller on a real API server.
+//!
+//! The records are found by `TRAINMASTER_TEST_DATA`, the folder that holds `corpus/`; without it the tests are skipped.
+//! Each case creates objects and changes them step by step; after each step the objects that plans have written so far
+//! must be those that upstream had applied, field for field, quantities by value. `differences.tsv` lists the cases
+//! that differ on purpose and those that are still to come, each with its reason; one that does not differ fails the
+//! test too.
+
+mod replay;
+
+use replay::Replay;
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write,
+    path::{Path, PathBuf},
+};
+use trainmaster::policy::PolicySet;
+
+/// The areas of `build.jsonl` that the shipped policies cover.
+const AREAS: &[&str] = &[
+    "ancestor", "container", "init-container", "job-spec", "jobset", "managed-by", "meta", "names", "plainml",
+    "pod-spec", "quantities", "refs", "resources", "suspend", "torch", "trainer", "trainer-env", "volume",
+];
+
+#[test]
+fn plans_make_what_upstream_makes() {
+    let Some(cases) = cases("build.jsonl") else { return };
+    let policies = PolicySet::builtin();
+    let listed = differences();
+    let mut areas: BTreeMap<String, Area> = BTreeMap::new();
+    let mut report = String::new();
+    for case in cases.iter().filter(|case| case.get("unstable").is_none()) {
+        let id = case["id"].as_str().unwrap();
+        let area = id.split('/').next().unwrap();
+        if !AREAS.contains(&area) {
+            continue;
+        }
+        let found = Replay::new(&policies).run(case);
+        let area = areas.entry(area.to_owned()).or_default();
+        area.cases += 1;
+        match (found.is_empty(), listed.get(id)) {
+            (true, None) => area.agree += 1,
+            (false, Some(Kind::Deliberate)) => area.deliberate += 1,
+            (false, Some(Kind::ToCome)) => area.to_come += 1,
+            (true, Some(_)) => report.push_str(&format!("{id} is listed and does not differ\n")),
+            (false, None) => report.push_str(&format!("{id}: {}\n{}\n", case["why"], found.join("\n"))),
+        }
+    }
+    for (name, Area { cases, agree, deliberate, to_come }) in &areas {
+        say(&format!("{name}: {agree} of {cases} agree, {deliberate} differ on purpose, {to_come} are to come"));
+    }
+    assert!(report.is_empty(), "{report}");
+    let known: BTreeSet<&str> = cases.iter().filter_map(|case| case["id"].as_str()).collect();
+    let unknown: Vec<_> = listed.keys().filter(|id| !known.contains(id.as_str())).collect();
+    assert!(unknown.is_empty(), "differences.tsv lists cases that do not exist: {unknown:?}");
+}
+
+#[derive(Default)]
+struct Area {
+    cases: usize,
+    agree: usize,
+    deliberate: usize,
+    to_come: usize,
+}
+
+/// The records of a file.
+fn cases(file: &str) -> Option<Vec<Value>> {
+    let Some(folder) = std::env::var_os("TRAINMASTER_TEST_DATA") else {
+        say("SKIPPED: TRAINMASTER_TEST_DATA names no folder, so nothing is compared with recorded runs");
+        return None;
+    };
+    let text = std::fs::read_to_string(PathBuf::from(folder).join("corpus").join(file)).unwrap();
+    // The records write the namespace `NS`, which is none that exists.
+    let text = text.replace("\"NS\"", "\"ns\"").replace("\"NS-", "\"ns-");
+    Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+/// Why a case differs.
+enum Kind {
+    Deliberate,
+    ToCome,
+}
+
+/// The cases that are listed.
+fn differences() -> BTreeMap<String, Kind> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/corpus/differences.tsv");
+    let text = std::fs::read_to_string(path).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let entries = lines.map(|line| match line.split('\t').collect::<Vec<_>>()[..] {
+        [id, "deliberate", why] if !why.is_empty() => (id.to_owned(), Kind::Deliberate),
+        [id, "to come", why] if !why.is_empty() => (id.to_owned(), Kind::ToCome),
+        _ => panic!("differences.tsv: {line:?} is not case, kind and reason"),
+    });
+    entries.collect()
+}
+
+/// Prints where it is seen although the test passes.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

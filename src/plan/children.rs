@@ -1,0 +1,159 @@
+//! The objects of a plan: which ones a policy wants, which of them are to be written, and what stands in them.
+
+use super::{
+    Child, Refusal,
+    evaluate::{Result, holds, runs, text, tree},
+    mutate::Work,
+    scope::{Fixed, Scope},
+    snapshot::{Snapshot, is_suspended},
+};
+use crate::{
+    cel::{self, Budget, Val},
+    diagnostic::{Diagnostic, Place, codes},
+    object::{ObjectRef, metadata},
+    policy::{
+        compiled::{Policy, Resource, Update},
+        document::Slot,
+        scope::types,
+    },
+    schema,
+};
+use serde_json::{Value, json};
+
+/// One object that a resource names.
+#[derive(Debug)]
+pub(crate) struct Named {
+    /// The resource, by position.
+    pub(crate) resource: usize,
+    /// The values of the loops around it.
+    pub(crate) run: Vec<Value>,
+    pub(crate) reference: ObjectRef,
+}
+
+/// The objects that the resources of a policy name.
+pub(crate) fn named(fixed: &Fixed<'_>, budget: &mut Budget) -> Result<Vec<Named>> {
+    let namespace = metadata(fixed.inputs.train_job).namespace().map(str::to_owned);
+    let mut all = Vec::new();
+    for (index, resource) in fixed.policy.resources.iter().enumerate() {
+        for run in runs(&resource.loops, fixed, None, budget)? {
+            let name = text(&resource.name, &Scope::of(fixed).with_loops(&run), budget)?;
+            let reference = ObjectRef { gvk: resource.kind.clone(), namespace: namespace.clone(), name };
+            all.push(Named { resource: index, run, reference });
+        }
+    }
+    Ok(all)
+}
+
+/// The values of `live.ID`: an object if it exists, or a map of those that exist by name.
+pub(crate) fn live<'p>(policy: &Policy, named: &[Named], snapshot: &'p Snapshot) -> Vec<Val<'p>> {
+    let resources = policy.resources.iter().enumerate();
+    let values = resources.map(|(index, resource)| {
+        let mut found = named
+            .iter()
+            .filter(|named| named.resource == index)
+            .filter_map(|named| snapshot.live.get_key_value(&named.reference));
+        if resource.loops.is_empty() {
+            let object = found.next().map(|(_, object)| std::sync::Arc::new(Val::from_json(object)));
+            return Val::Optional(object);
+        }
+        let by_name = found.map(|(reference, object)| (reference.name.as_str(), Val::from_json(object)));
+        cel::Map::object(by_name).map_or(Val::Null, Val::Map)
+    });
+    values.collect()
+}
+
+/// Whether an object is to be written now.
+pub(crate) fn is_due(
+    named: &Named,
+    fixed: &Fixed<'_>,
+    snapshot: &Snapshot,
+    budget: &mut Budget,
+) -> std::result::Result<bool, Refusal> {
+    let Some(live) = snapshot.live.get(&named.reference) else { return Ok(true) };
+    if !is_ours(live, &snapshot.train_job) {
+        let message = format!("{} exists and does not belong to this TrainJob", named.reference);
+        let diagnostic = Diagnostic::error(codes::FOREIGN_OBJECT, Place::Nowhere, message);
+        let help = "rename the TrainJob, or delete the object";
+        return Err(Refusal::Refused(vec![diagnostic.help(help)]));
+    }
+    let Some(resource) = fixed.policy.resources.get(named.resource) else { return Ok(false) };
+    let due = match &resource.update {
+        Update::Always => true,
+        Update::Never => false,
+        Update::WhenSuspended => is_suspended(&snapshot.train_job),
+        Update::When(expr) => holds(Some(expr), &Scope::of(fixed).with_loops(&named.run), budget)?,
+    };
+    Ok(due)
+}
+
+/// Whether `object` is controlled by the TrainJob. Offline, where a TrainJob has no UID, its name is enough.
+fn is_ours(object: &Value, train_job: &Value) -> bool {
+    let (job, owner) = (metadata(train_job), metadata(object).controller());
+    match (owner, job.uid()) {
+        (None, _) => false,
+        (Some(owner), Some(uid)) => owner.uid() == Some(uid),
+        (Some(owner), None) => owner.name() == job.name(),
+    }
+}
+
+impl Work {
+    /// The object of a resource, ready to be applied; none if it is not wanted.
+    pub(crate) fn child(
+        &mut self,
+        named: &Named,
+        fixed: &Fixed<'_>,
+        whole: &Value,
+        snapshot: &Snapshot,
+    ) -> Result<Option<Child>> {
+        let Some(resource) = fixed.policy.resources.get(named.resource) else { return Ok(None) };
+        let scope = Scope::of(fixed).with_draft(&self.draft).with_whole(whole).with_loops(&named.run);
+        if !holds(resource.include_when.as_ref(), &scope, &mut self.budget)? {
+            return Ok(None);
+        }
+        let Some(mut object) = tree(&resource.template, &scope, &mut self.budget)? else { return Ok(None) };
+        finish(&mut object, resource, snapshot);
+        Ok(Some(Child {
+            reference: named.reference.clone(),
+            policy: fixed.policy.name.clone(),
+            resource: resource.id.clone(),
+            span: resource.span.clone(),
+            exists: snapshot.live.contains_key(&named.reference),
+            sensitive: resource.sensitive,
+            workload: fixed.policy.slot == Some(Slot::Workload),
+            object,
+        }))
+    }
+}
+
+/// The form in which the object is written. Its status is its controller's, though Go's types would write an empty one.
+fn finish(object: &mut Value, resource: &Resource, snapshot: &Snapshot) {
+    if let Some(ty) = resource.ty {
+        schema::applied(&types().schemas, ty, object);
+    }
+    if let Value::Object(object) = object {
+        object.remove("status");
+    }
+    own(object, &snapshot.train_job);
+}
+
+/// Puts the TrainJob's namespace and the reference to it as controlling owner into `object`.
+pub(crate) fn own(object: &mut Value, train_job: &Value) {
+    let job = metadata(train_job);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut owner = json!({
+        "apiVersion": text(&train_job["apiVersion"]),
+        "blockOwnerDeletion": true,
+        "controller": true,
+        "kind": text(&train_job["kind"]),
+        "name": job.name().unwrap_or_default(),
+    });
+    if let Some(uid) = job.uid() {
+        owner["uid"] = json!(uid);
+    }
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+        metadata.insert("ownerReferences".to_owned(), json!([owner]));
+        if let Some(namespace) = job.namespace() {
+            metadata.insert("namespace".to_owned(), json!(namespace));
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The runtime's template while a plan works on it: PodSets taken out, changed by rules, and put back.
+//!
+//! A PodSet is a replicated job seen as a number of equal pods. It is a plain tree, so that expressions read it as
+//! they read everything else:
+//!
+//! ```yaml
+//! name: node
+//! ancestor: trainer            # the job template's label, if it has one
+//! count: 4                     # pods per replica
+//! replicas: 1                  # if the job says so
+//! template: {metadata: …, spec: …}    # the pod template
+//! job: …                       # the rest of the replicated job
+//! ```
+
+use crate::api::ANCESTOR_LABEL;
+use serde_json::{Map, Value, json};
+
+/// A JobSet template in two parts.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Draft {
+    /// The template without `spec.replicatedJobs`.
+    pub(crate) template: Value,
+    /// The PodSets, an array in the order of the replicated jobs.
+    pub(crate) pod_sets: Value,
+}
+
+/// What a rule changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// The template.
+    Template,
+    /// A PodSet, by position.
+    PodSet(usize),
+    /// A container of a PodSet.
+    Container {
+        /// The PodSet, by position.
+        pod_set: usize,
+        /// Whether it is an init container.
+        init: bool,
+        /// Its position among those.
+        index: usize,
+    },
+}
+
+impl Draft {
+    /// Takes the PodSets out of `template`, the `spec.template` of a runtime.
+    pub(crate) fn new(mut template: Value) -> Draft {
+        let jobs = template.pointer_mut("/spec/replicatedJobs").map(Value::take);
+        if let (Some(_), Some(Value::Object(spec))) = (&jobs, template.get_mut("spec")) {
+            spec.remove("replicatedJobs");
+        }
+        let pod_sets = match jobs {
+            Some(Value::Array(jobs)) => jobs.into_iter().map(pod_set).collect(),
+            _ => Vec::new(),
+        };
+        Draft { template, pod_sets: Value::Array(pod_sets) }
+    }
+
+    /// The JobSet spec: the template's, with the PodSets put back.
+    pub(crate) fn job_set_spec(&self) -> Value {
+        let mut spec = match self.template.get("spec") {
+            Some(Value::Object(spec)) => spec.clone(),
+            _ => Map::new(),
+        };
+        let jobs: Vec<Value> = self.pod_sets().iter().map(replicated_job).collect();
+        if !jobs.is_empty() {
+            spec.insert("replicatedJobs".to_owned(), Value::Array(jobs));
+        }
+        Value::Object(spec)
+    }
+
+    /// The PodSets.
+    pub(crate) fn pod_sets(&self) -> &[Value] {
+        self.pod_sets.as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// The containers, or init containers, of a PodSet.
+    pub(crate) fn containers(&self, pod_set: usize, init: bool) -> &[Value] {
+        let spec = self.pod_sets().get(pod_set).and_then(|pod_set| pod_set.pointer("/template/spec"));
+        let list = spec.and_then(|spec| spec.get(container_field(init))).and_then(Value::as_array);
+        list.map_or(&[], Vec::as_slice)
+    }
+
+    /// The tree of a target.
+    pub(crate) fn get(&self, target: Target) -> Option<&Value> {
+        match target {
+            Target::Template => Some(&self.template),
+            Target::PodSet(index) => self.pod_sets().get(index),
+            Target::Container { pod_set, init, index } => self.containers(pod_set, init).get(index),
+        }
+    }
+
+    /// The tree of a target, to change it.
+    pub(crate) fn get_mut(&mut self, target: Target) -> Option<&mut Value> {
+        match target {
+            Target::Template => Some(&mut self.template),
+            Target::PodSet(index) => self.pod_sets.get_mut(index),
+            Target::Container { pod_set, init, index } => {
+                let spec = self.pod_sets.get_mut(pod_set)?.pointer_mut("/template/spec")?;
+                spec.get_mut(container_field(init))?.get_mut(index)
+            }
+        }
+    }
+}
+
+/// The field of a pod spec that lists containers of a kind.
+pub(crate) fn container_field(init: bool) -> &'static str {
+    if init { "initContainers" } else { "containers" }
+}
+
+fn pod_set(mut job: Value) -> Value {
+    let ancestor = job.pointer("/template/metadata/labels").and_then(|labels| labels.get(ANCESTOR_LABEL)).cloned();
+    let mut template = remove_at(&mut job, "/template/spec", "template").unwrap_or_default();
+    // Every PodSet has a pod spec with containers, so that expressions need not ask for them.
+    if let Some(spec) = as_object(&mut template).and_then(|template| object_at(template, "spec")) {
+        spec.entry("containers").or_insert_with(|| json!([]));
+    }
+    let parallelism = remove_at(&mut job, "/template/spec", "parallelism");
+    remove_at(&mut job, "/template/spec", "completions");
+    let name = remove_at(&mut job, "", "name");
+    let replicas = remove_at(&mut job, "", "replicas");
+    let mut pod_set = Map::new();
+    pod_set.insert("name".to_owned(), name.unwrap_or_else(|| json!("")));
+    if let Some(ancestor) = ancestor.filter(Value::is_string) {
+        pod_set.insert("ancestor".to_owned(), ancestor);
+    }
+    pod_set.insert("count".to_owned(), parallelism.filter(Value::is_i64).unwrap_or_else(|| json!(1)));
+    if let Some(replicas) = replicas.filter(Value::is_i64) {
+        pod_set.insert("replicas".to_owned(), replicas);
+    }
+    pod_set.insert("template".to_owned(), template);
+    pod_set.insert("job".to_owned(), job);
+    Value::Object(pod_set)
+}
+
+fn remove_at(tree: &mut Value, pointer: &str, field: &str) -> Option<Value> {
+    tree.pointer_mut(pointer)?.as_object_mut()?.remove(field)
+}
+
+fn replicated_job(pod_set: &Value) -> Value {
+    let field = |name: &str| pod_set.get(name).cloned().unwrap_or_default();
+    let mut job = field("job");
+    let Some(map) = as_object(&mut job) else { return job };
+    map.insert("name".to_owned(), field("name"));
+    if let Some(replicas) = pod_set.get("replicas") {
+        map.insert("replicas".to_owned(), replicas.clone());
+    }
+    if let Some(spec) = object_at(map, "template").and_then(|template| object_at(template, "spec")) {
+        spec.insert("parallelism".to_owned(), field("count"));
+        spec.insert("completions".to_owned(), field("count"));
+        spec.insert("template".to_owned(), pod_template(field("template")));
+    }
+    job
+}
+
+/// Without the empty list of containers that was put in for expressions: none and an empty one are equally refused.
+fn pod_template(mut template: Value) -> Value {
+    if let Some(Value::Object(spec)) = template.get_mut("spec")
+        && spec.get("containers").and_then(Value::as_array).is_some_and(Vec::is_empty)
+    {
+        spec.remove("containers");
+    }
+    template
+}
+
+/// The object that `value` is, or becomes if it is none.
+fn as_object(value: &mut Value) -> Option<&mut Map<String, Value>> {
+    if !value.is_object() {
+        *value = json!({});
+    }
+    value.as_object_mut()
+}
+
+/// The object under `field`, made if there is none.
+fn object_at<'a>(map: &'a mut Map<String, Value>, field: &str) -> Option<&'a mut Map<String, Value>> {
+    as_object(map.entry(field).or_insert_with(|| json!({})))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn template() -> Value {
+        json!({
+            "metadata": {"labels": {"a": "b"}},
+            "spec": {
+                "network": {"subdomain": "s"},
+                "replicatedJobs": [
+                    {
+                        "name": "node", "replicas": 2, "groupName": "g",
+                        "template": {
+                            "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+                            "spec": {"parallelism": 3, "backoffLimit": 1, "template": {"spec": {"containers": [{"name": "c"}]}}},
+                        },
+                    },
+                    {"name": "bare"},
+                ],
+            },
+        })
+    }
+
+    #[test]
+    fn a_replicated_job_is_a_number_of_pods() {
+        let draft = Draft::new(template());
+        assert_eq!(draft.template, json!({"metadata": {"labels": {"a": "b"}}, "spec": {"network": {"subdomain": "s"}}}));
+        let node = &draft.pod_sets()[0];
+        assert_eq!([&node["name"], &node["ancestor"], &node["count"], &node["replicas"]], [
+            &json!("node"), &json!("trainer"), &json!(3), &json!(2),
+        ]);
+        assert_eq!(node["job"]["template"]["spec"], json!({"backoffLimit": 1}));
+        assert_eq!(draft.containers(0, false), [json!({"name": "c"})]);
+        assert_eq!(draft.pod_sets()[1]["template"], json!({"spec": {"containers": []}}));
+    }
+
+    #[test]
+    fn what_is_taken_out_is_put_back_with_its_counts() {
+        let mut want = template()["spec"].clone();
+        let spec = |index: usize| format!("/replicatedJobs/{index}/template/spec");
+        want["replicatedJobs"][1]["template"] = json!({"spec": {"parallelism": 1, "template": {"spec": {}}}});
+        want.pointer_mut(&spec(0)).unwrap()["completions"] = json!(3);
+        want.pointer_mut(&spec(1)).unwrap()["completions"] = json!(1);
+        assert_eq!(Draft::new(template()).job_set_spec(), want);
+    }
+
+    #[test]
+    fn no_form_of_a_template_is_too_odd() {
+        for odd in [json!(null), json!([]), json!({"spec": 1}), json!({"spec": {"replicatedJobs": [1, null, {"template": []}]}})] {
+            Draft::new(odd).job_set_spec();
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! From a snapshot and the policies to the objects that shall exist: [`plan()`].
+//!
+//! A plan is total (every input has an answer), deterministic (same inputs, same bytes) and changes nothing it is
+//! given. What policies decide is data; what stands here is what the API itself means: which TrainJobs are run at all,
+//! what pins a runtime, that nothing of others is touched.
+//!
+//! Reading the cluster into a [`Snapshot`] and applying a [`Plan`] are left to the edges; what a plan means for the
+//! TrainJob's status is told by `status`.
+
+mod children;
+mod draft;
+mod evaluate;
+mod mutate;
+mod params;
+mod patches;
+mod pin;
+mod scope;
+mod snapshot;
+mod trace;
+mod validate;
+
+pub use draft::Target;
+pub use pin::{PinError, pin_ref, pinned_runtime};
+pub use snapshot::{
+    Config, Runtime, RuntimeRef, Served, Snapshot, Standing, is_finished, is_suspended, standing,
+};
+pub use trace::{Trace, Written};
+
+use crate::{
+    cel::Budget,
+    diagnostic::{self, Diagnostic, Place, Span, codes},
+    object::ObjectRef,
+    policy::{Policy, PolicySet, document::Phase},
+};
+use children::Named;
+use draft::Draft;
+use mutate::Work;
+use scope::{Fixed, Inputs, Scope};
+use serde_json::{Value, json};
+
+/// What shall be done for a TrainJob.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// The objects to write, in the order in which they are to be applied. What is not listed is left alone.
+    pub children: Vec<Child>,
+    /// What its author should know.
+    pub warnings: Vec<Diagnostic>,
+    /// Who set what.
+    pub trace: Trace,
+}
+
+/// An object to write.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Child {
+    /// Which object.
+    pub reference: ObjectRef,
+    /// The whole of what the controller says about it: it is applied as it stands.
+    pub object: Value,
+    /// The policy that wants it; empty for what pins the runtime.
+    pub policy: String,
+    /// The policy's name for it.
+    pub resource: String,
+    /// Where the policy says so.
+    pub span: Span,
+    /// Whether it exists already.
+    pub exists: bool,
+    /// Whether its data must not be shown.
+    pub sensitive: bool,
+    /// Whether it is the object that runs the pods.
+    pub workload: bool,
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refusal {
+    /// Something the TrainJob needs is not there yet.
+    Waiting(Diagnostic),
+    /// The TrainJob, its runtime or a policy is wrong.
+    Refused(Vec<Diagnostic>),
+    /// It refers to a kind of runtime that does not exist. This can never change.
+    Unsupported(Diagnostic),
+}
+
+impl Refusal {
+    /// What is wrong.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        match self {
+            Refusal::Waiting(diagnostic) | Refusal::Unsupported(diagnostic) => std::slice::from_ref(diagnostic),
+            Refusal::Refused(diagnostics) => diagnostics,
+        }
+    }
+}
+
+impl From<Box<Diagnostic>> for Refusal {
+    fn from(diagnostic: Box<Diagnostic>) -> Self {
+        Refusal::Refused(vec![*diagnostic])
+    }
+}
+
+/// The plan for the TrainJob of `snapshot`. It is empty if nothing is to be written: because all is as it should be, or
+/// because of how the TrainJob [stands](standing).
+pub fn plan(snapshot: &Snapshot, policies: &PolicySet) -> Result<Plan, Refusal> {
+    if standing(&snapshot.train_job) != Standing::Active {
+        return Ok(Plan::default());
+    }
+    let runtime = runtime(snapshot)?;
+    let chosen = Chosen::new(snapshot, policies, runtime)?;
+    let mut budget = Budget::default();
+    let (active, named) = chosen.fixed(snapshot, &mut budget)?;
+    let due = due(&active, &named, snapshot, &mut budget)?;
+    let pin = pin_child(snapshot, runtime);
+    if due.is_empty() {
+        return Ok(Plan { children: pin.into_iter().collect(), ..Plan::default() });
+    }
+
+    let job = reference(&snapshot.train_job);
+    let mut trace = Trace::default();
+    let template = runtime.pointer("/spec/template").cloned().unwrap_or_else(|| json!({}));
+    let template = patches::patched(template, &snapshot.train_job, &job, &mut trace)?;
+    let mut work = Work { draft: Draft::new(template), trace, budget };
+    work.phase(Phase::Template, &active)?;
+    let warnings = work.validate(&active, &job)?;
+    if diagnostic::has_errors(&warnings) {
+        return Err(Refusal::Refused(warnings));
+    }
+    for phase in [Phase::Ml, Phase::PodGroup, Phase::PodSpec, Phase::Override] {
+        work.phase(phase, &active)?;
+    }
+    let mut children: Vec<Child> = pin.into_iter().collect();
+    children.extend(work.children(&active, &due, snapshot)?);
+    Ok(Plan { children, warnings, trace: work.trace })
+}
+
+/// The objects whose present state the plan for the TrainJob of `snapshot` depends on: those that its policies name, and
+/// the ConfigMap that pins its runtime. `snapshot.live` and a pinned runtime are not looked at.
+pub fn wanted(snapshot: &Snapshot, policies: &PolicySet) -> Result<Vec<ObjectRef>, Refusal> {
+    if standing(&snapshot.train_job) != Standing::Active {
+        return Ok(Vec::new());
+    }
+    let chosen = Chosen::new(snapshot, policies, runtime(snapshot)?)?;
+    let mut wanted = vec![pin_ref(&snapshot.train_job)];
+    let (_, named) = chosen.fixed(snapshot, &mut Budget::default())?;
+    wanted.extend(named.into_iter().flatten().map(|named| named.reference));
+    Ok(wanted)
+}
+
+/// The TrainJob, as messages name it.
+fn reference(train_job: &Value) -> ObjectRef {
+    ObjectRef::of(train_job).unwrap_or_else(|| ObjectRef {
+        gvk: crate::object::Gvk::new("", "TrainJob"),
+        namespace: None,
+        name: String::new(),
+    })
+}
+
+fn runtime(snapshot: &Snapshot) -> Result<&Value, Refusal> {
+    let wanted = RuntimeRef::of(&snapshot.train_job);
+    let job = reference(&snapshot.train_job);
+    let place = || Place::Field { object: job.to_string(), path: "spec.runtimeRef".to_owned() };
+    let Some(object) = wanted.object(job.namespace.as_deref()) else {
+        let message = format!("unsupported runtime: {}.{}", wanted.kind, wanted.group);
+        let help = "TrainingRuntime and ClusterTrainingRuntime of trainer.kubeflow.org are supported";
+        return Err(Refusal::Unsupported(Diagnostic::error(codes::UNSUPPORTED_RUNTIME, place(), message).help(help)));
+    };
+    match &snapshot.runtime {
+        Runtime::Pinned(runtime) | Runtime::Live(runtime) if runtime.get("spec").is_some_and(Value::is_object) => {
+            Ok(runtime)
+        }
+        Runtime::Pinned(_) | Runtime::Live(_) => {
+            let message = format!("{object} has no spec");
+            Err(Refusal::Refused(vec![Diagnostic::error(codes::MISSING_OBJECT, place(), message)]))
+        }
+        Runtime::Missing => {
+            let message = format!("{object} is not there");
+            let help = "it must be created before the TrainJob can run";
+            Err(Refusal::Waiting(Diagnostic::error(codes::MISSING_OBJECT, place(), message).help(help)))
+        }
+    }
+}
+
+/// The policies that are active for a TrainJob, with their parameters.
+struct Chosen<'p> {
+    runtime: &'p Value,
+    config: Value,
+    policies: Vec<(&'p Policy, Value)>,
+}
+
+impl<'p> Chosen<'p> {
+    fn new(snapshot: &'p Snapshot, policies: &'p PolicySet, runtime: &'p Value) -> Result<Self, Refusal> {
+        let Config { namespace, cluster_domain } = &snapshot.config;
+        let config = json!({ "namespace": namespace, "clusterDomain": cluster_domain });
+        let mut chosen = Chosen { runtime, config, policies: Vec::new() };
+        let runtime_ref = reference(runtime);
+        let mut budget = Budget::default();
+        for policy in policies.iter() {
+            let params = params::params(policy, snapshot, runtime, &runtime_ref);
+            // Wrong parameters are of no matter to a TrainJob that the policy is not for.
+            let known = params.as_ref().map_or_else(|_| json!({}), Clone::clone);
+            let fixed = Fixed::new(policy, chosen.inputs(snapshot, &known), Vec::new());
+            if !evaluate::holds(policy.activation.as_ref(), &Scope::of(&fixed), &mut budget)? {
+                continue;
+            }
+            available(policy, snapshot)?;
+            chosen.free_slot(policy, snapshot)?;
+            chosen.policies.push((policy, params?));
+        }
+        Ok(chosen)
+    }
+
+    fn inputs<'a>(&'a self, snapshot: &'a Snapshot, params: &'a Value) -> Inputs<'a> {
+        Inputs {
+            train_job: &snapshot.train_job,
+            old_train_job: snapshot.old_train_job.as_ref(),
+            runtime: self.runtime,
+            config: &self.config,
+            params,
+            event: None,
+        }
+    }
+
+    /// Refuses a second policy in a slot.
+    fn free_slot(&self, policy: &Policy, snapshot: &Snapshot) -> Result<(), Refusal> {
+        let taken = self.policies.iter().find(|(other, _)| policy.slot.is_some() && other.slot == policy.slot);
+        let Some((other, _)) = taken else { return Ok(()) };
+        let message = format!("the policies `{}` and `{}` are both for this TrainJob", other.name, policy.name);
+        let place = Place::Field { object: reference(&snapshot.train_job).to_string(), path: "spec.runtimeRef".into() };
+        let diagnostic = Diagnostic::error(codes::SLOT_TAKEN, place, message);
+        Err(Refusal::Refused(vec![diagnostic.label(other.span.clone(), "this one").label(policy.span.clone(), "and this one")]))
+    }
+
+    /// What expressions of each policy see, and the objects that each names.
+    fn fixed<'a>(&'a self, snapshot: &'a Snapshot, budget: &mut Budget) -> Result<ActiveAndNamed<'a>, Refusal> {
+        let (mut active, mut all) = (Vec::new(), Vec::new());
+        for (policy, params) in &self.policies {
+            let inputs = self.inputs(snapshot, params);
+            let named = children::named(&Fixed::new(policy, inputs, Vec::new()), budget)?;
+            active.push(Fixed::new(policy, inputs, children::live(policy, &named, snapshot)));
+            all.push(named);
+        }
+        Ok((active, all))
+    }
+}
+
+type ActiveAndNamed<'a> = (Vec<Fixed<'a>>, Vec<Vec<Named>>);
+
+/// Refuses to go on while a kind that the policy needs is not served.
+fn available(policy: &Policy, snapshot: &Snapshot) -> Result<(), Refusal> {
+    match policy.requires.iter().find(|kind| !snapshot.served.has(kind)) {
+        None => Ok(()),
+        Some(kind) => {
+            let message = format!("the policy `{}` is unavailable: the cluster does not serve {kind}", policy.name);
+            let help = "it becomes available as soon as the kind's CRD is installed";
+            Err(Refusal::Waiting(Diagnostic::error(codes::KIND_NOT_SERVED, policy.span.clone(), message).help(help)))
+        }
+    }
+}
+
+/// What is to be written now: which policy, which object.
+fn due<'n>(
+    active: &[Fixed<'_>],
+    named: &'n [Vec<Named>],
+    snapshot: &Snapshot,
+    budget: &mut Budget,
+) -> Result<Vec<(usize, &'n Named)>, Refusal> {
+    let mut due = Vec::new();
+    for (policy, (fixed, named)) in active.iter().zip(named).enumerate() {
+        for named in named {
+            if children::is_due(named, fixed, snapshot, budget)? {
+                due.push((policy, named));
+            }
+        }
+    }
+    Ok(due)
+}
+
+fn pin_child(snapshot: &Snapshot, runtime: &Value) -> Option<Child> {
+    let Runtime::Live(_) = &snapshot.runtime else { return None };
+    let mut object = pin::pin(&snapshot.train_job, runtime);
+    children::own(&mut object, &snapshot.train_job);
+    Some(Child {
+        reference: pin_ref(&snapshot.train_job),
+        object,
+        policy: String::new(),
+        resource: String::new(),
+        span: diagnostic::Source::new("", "").span(0..0),
+        exists: false,
+        sensitive: false,
+        workload: false,
+    })
+}
+
+impl Work {
+    /// The objects that are due. What pods mount or wait for comes before what runs the pods.
+    fn children(
+        &mut self,
+        active: &[Fixed<'_>],
+        due: &[(usize, &Named)],
+        snapshot: &Snapshot,
+    ) -> Result<Vec<Child>, Refusal> {
+        let mut whole = self.draft.template.clone();
+        if let Some(template) = whole.as_object_mut() {
+            template.insert("spec".to_owned(), self.draft.job_set_spec());
+        }
+        let mut children = Vec::new();
+        for (policy, named) in due {
+            if let Some(fixed) = active.get(*policy) {
+                children.extend(self.child(named, fixed, &whole, snapshot)?);
+            }
+        }
+        children.sort_by_key(|child| child.workload);
+        Ok(children)
+    }
+}

@@ -1,0 +1,152 @@
+//! The runtime a TrainJob is pinned to: a ConfigMap beside the JobSet, as upstream v2.3 writes and reads it.
+//!
+//! It holds the runtime as it was when the TrainJob was first planned, so that editing or deleting the runtime changes
+//! nothing for a TrainJob that has begun.
+
+use super::snapshot::RuntimeRef;
+use crate::{
+    api,
+    diagnostic::Source,
+    object::{Gvk, ObjectRef, metadata},
+    yaml,
+};
+use serde_json::{Map, Value, json};
+
+/// The key of the ConfigMap that holds the runtime.
+const KEY: &str = "runtime";
+
+/// Why a pinned runtime cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PinError {
+    /// The ConfigMap belongs to something else.
+    #[error("{0} is not controlled by the TrainJob")]
+    Foreign(ObjectRef),
+    /// The ConfigMap does not have the key.
+    #[error("{0} has no `{KEY}`")]
+    NoRuntime(ObjectRef),
+    /// Its value is not one object in YAML.
+    #[error("`{KEY}` of {0} is not readable: {1}")]
+    Unreadable(ObjectRef, String),
+    /// The runtime in it is not the one that the TrainJob refers to.
+    #[error("{0} holds another runtime than the TrainJob refers to")]
+    Other(ObjectRef),
+}
+
+/// The ConfigMap that pins the runtime of `train_job`.
+pub fn pin_ref(train_job: &Value) -> ObjectRef {
+    let metadata = metadata(train_job);
+    ObjectRef {
+        gvk: Gvk::new("v1", "ConfigMap"),
+        namespace: metadata.namespace().map(str::to_owned),
+        name: format!("{}-runtime-snapshot", metadata.name().unwrap_or_default()),
+    }
+}
+
+/// The ConfigMap that pins `runtime`, without what the plan adds to every object. What only concerns the stored
+/// runtime (its UID, version, managers) is left out.
+pub(crate) fn pin(train_job: &Value, runtime: &Value) -> Value {
+    let name = pin_ref(train_job).name;
+    json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": { "name": name },
+        "data": { KEY: yaml::emit(&pinned_form(runtime)) },
+    })
+}
+
+fn pinned_form(runtime: &Value) -> Value {
+    const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+    let mut kept = Map::new();
+    for field in ["name", "namespace", "labels", "annotations"] {
+        if let Some(value) = runtime.pointer("/metadata").and_then(|metadata| metadata.get(field)) {
+            kept.insert(field.to_owned(), value.clone());
+        }
+    }
+    if let Some(Value::Object(annotations)) = kept.get_mut("annotations") {
+        annotations.remove(LAST_APPLIED);
+        if annotations.is_empty() {
+            kept.remove("annotations");
+        }
+    }
+    let field = |name: &str| runtime.get(name).cloned().unwrap_or_default();
+    json!({ "apiVersion": field("apiVersion"), "kind": field("kind"), "metadata": kept, "spec": field("spec") })
+}
+
+/// The runtime that `config_map` pins for `train_job`.
+pub fn pinned_runtime(config_map: &Value, train_job: &Value) -> Result<Value, PinError> {
+    let reference = pin_ref(train_job);
+    let owner = metadata(config_map).controller().and_then(|owner| owner.uid());
+    if owner.is_none() || owner != metadata(train_job).uid() {
+        return Err(PinError::Foreign(reference));
+    }
+    let Some(text) = config_map.pointer("/data").and_then(|data| data.get(KEY)).and_then(Value::as_str) else {
+        return Err(PinError::NoRuntime(reference));
+    };
+    let (documents, diagnostics) = yaml::parse(&Source::new(reference.to_string(), text));
+    let runtime = match (documents.as_slice(), diagnostics.first()) {
+        ([one], None) => one.to_json(),
+        (_, Some(problem)) => return Err(PinError::Unreadable(reference, problem.message.clone())),
+        _ => return Err(PinError::Unreadable(reference, "it is not one document".to_owned())),
+    };
+    let wanted = RuntimeRef::of(train_job);
+    let api_version = format!("{}/{}", api::GROUP, api::VERSION);
+    let same = runtime["apiVersion"] == api_version.as_str()
+        && runtime["kind"] == wanted.kind.as_str()
+        && metadata(&runtime).name() == Some(&wanted.name);
+    if same { Ok(runtime) } else { Err(PinError::Other(reference)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn train_job() -> Value {
+        json!({
+            "metadata": {"name": "tj", "namespace": "ns", "uid": "u"},
+            "spec": {"runtimeRef": {"name": "rt", "kind": "TrainingRuntime", "apiGroup": "trainer.kubeflow.org"}},
+        })
+    }
+
+    fn runtime() -> Value {
+        json!({
+            "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime",
+            "metadata": {
+                "name": "rt", "namespace": "ns", "uid": "x", "resourceVersion": "7", "labels": {"a": "b"},
+                "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"},
+            },
+            "spec": {"mlPolicy": {"numNodes": 1}},
+        })
+    }
+
+    fn owned(mut config_map: Value) -> Value {
+        config_map["metadata"]["ownerReferences"] = json!([{"uid": "u", "controller": true, "kind": "TrainJob", "name": "tj"}]);
+        config_map
+    }
+
+    #[test]
+    fn what_is_pinned_is_read_back_without_what_concerns_the_stored_object() {
+        let back = pinned_runtime(&owned(pin(&train_job(), &runtime())), &train_job()).unwrap();
+        let want = json!({
+            "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime",
+            "metadata": {"name": "rt", "namespace": "ns", "labels": {"a": "b"}},
+            "spec": {"mlPolicy": {"numNodes": 1}},
+        });
+        assert_eq!(back, want);
+    }
+
+    #[test]
+    fn a_config_map_that_is_foreign_tampered_with_or_of_another_runtime_is_refused() {
+        let check = |change: &dyn Fn(&mut Value), want: &str| {
+            let mut config_map = owned(pin(&train_job(), &runtime()));
+            change(&mut config_map);
+            assert_eq!(pinned_runtime(&config_map, &train_job()).unwrap_err().to_string(), want);
+        };
+        let name = "ConfigMap ns/tj-runtime-snapshot";
+        check(&|it| it["metadata"]["ownerReferences"][0]["uid"] = json!("v"), &format!("{name} is not controlled by the TrainJob"));
+        check(&|it| it["metadata"]["ownerReferences"] = json!([]), &format!("{name} is not controlled by the TrainJob"));
+        check(&|it| it["data"] = json!({}), &format!("{name} has no `runtime`"));
+        check(&|it| it["data"]["runtime"] = json!("a: [}"), &format!("`runtime` of {name} is not readable: while parsing a flow sequence, expected ',' or ']'"));
+        check(&|it| it["data"]["runtime"] = json!("kind: TrainingRuntime"), &format!("{name} holds another runtime than the TrainJob refers to"));
+    }
+}

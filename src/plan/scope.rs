@@ -1,0 +1,165 @@
+//! The values that the expressions of one policy see.
+//!
+//! [`Fixed`] holds what stays the same while a plan is made, [`Scope`] adds what rules change and what they have
+//! selected. Both are lazy: a value is made when an expression asks for it, a variable is evaluated once as long as
+//! what it reads stays the same.
+
+use super::draft::Draft;
+use crate::{
+    cel::{Bindings, Budget, Error, ErrorKind, Val},
+    policy::{
+        compiled::Policy,
+        scope::{NAMES, slot},
+    },
+};
+use serde_json::Value;
+use std::{cell::OnceCell, sync::Arc};
+
+type Result<T> = std::result::Result<T, Error>;
+
+/// What stays the same for one policy: the inputs, and the variables that only read those.
+pub(crate) struct Fixed<'p> {
+    pub(crate) policy: &'p Policy,
+    pub(crate) inputs: Inputs<'p>,
+    /// The values of `live.ID`, in the order of the policy's resources.
+    pub(crate) live: Vec<Val<'p>>,
+    variables: Vec<OnceCell<Result<Val<'p>>>>,
+}
+
+/// The documents that expressions read.
+#[derive(Clone, Copy)]
+pub(crate) struct Inputs<'p> {
+    pub(crate) train_job: &'p Value,
+    pub(crate) old_train_job: Option<&'p Value>,
+    pub(crate) runtime: &'p Value,
+    pub(crate) config: &'p Value,
+    pub(crate) params: &'p Value,
+    pub(crate) event: Option<&'p Value>,
+}
+
+impl<'p> Fixed<'p> {
+    pub(crate) fn new(policy: &'p Policy, inputs: Inputs<'p>, live: Vec<Val<'p>>) -> Self {
+        let variables = policy.variables.iter().map(|_| OnceCell::new()).collect();
+        Fixed { policy, inputs, live, variables }
+    }
+
+    /// The value of a slot that does not depend on rules.
+    fn input(&self, slot: usize, budget: &mut Budget) -> Result<Val<'p>> {
+        let Inputs { train_job, old_train_job, runtime, config, params, event } = self.inputs;
+        let Some(after_names) = slot.checked_sub(NAMES.len()) else {
+            return Ok(match slot {
+                slot::TRAIN_JOB => Val::from_json(train_job),
+                slot::OLD_TRAIN_JOB => Val::Optional(old_train_job.map(|old| Arc::new(Val::from_json(old)))),
+                slot::RUNTIME => Val::from_json(runtime),
+                slot::CONFIG => Val::from_json(config),
+                slot::PARAMS => Val::from_json(params),
+                slot::EVENT => event.map_or(Val::Null, Val::from_json),
+                _ => return Err(unbound(slot)),
+            });
+        };
+        let Some(resource) = after_names.checked_sub(self.variables.len()) else {
+            return self.variable(after_names, slot, budget);
+        };
+        self.live.get(resource).cloned().ok_or_else(|| unbound(slot))
+    }
+
+    fn variable(&self, index: usize, slot: usize, budget: &mut Budget) -> Result<Val<'p>> {
+        let (Some(variable), Some(cell)) = (self.policy.variables.get(index), self.variables.get(index)) else {
+            return Err(unbound(slot));
+        };
+        cell.get_or_init(|| variable.expr.program.eval(self, budget)).clone()
+    }
+}
+
+impl<'p> Bindings<'p> for Fixed<'p> {
+    fn get(&self, slot: usize, budget: &mut Budget) -> Result<Val<'p>> {
+        self.input(slot, budget)
+    }
+}
+
+/// The check lets no expression reach a slot that its place does not have.
+fn unbound(slot: usize) -> Error {
+    Error::new(ErrorKind::Variable, format!("the name in slot {slot} has no value here"))
+}
+
+/// What an expression sees at one moment of a plan.
+pub(crate) struct Scope<'s, 'p> {
+    pub(crate) fixed: &'s Fixed<'p>,
+    /// What rules change; absent where names of it do not exist.
+    draft: Option<&'s Draft>,
+    /// The template with its replicated jobs back, where that is what `template` means.
+    whole: Option<&'s Value>,
+    pod_set: Option<&'s Value>,
+    container: Option<&'s Value>,
+    /// The values of loop variables, outermost first.
+    loops: &'s [Value],
+    /// Variables that read what rules change.
+    variables: Vec<OnceCell<Result<Val<'s>>>>,
+}
+
+impl<'s, 'p: 's> Scope<'s, 'p> {
+    /// Before there is a draft: activation, names, status.
+    pub(crate) fn of(fixed: &'s Fixed<'p>) -> Self {
+        Scope { fixed, draft: None, whole: None, pod_set: None, container: None, loops: &[], variables: Vec::new() }
+    }
+
+    /// With the draft as it is now.
+    pub(crate) fn with_draft(mut self, draft: &'s Draft) -> Self {
+        self.draft = Some(draft);
+        self.variables = self.fixed.policy.variables.iter().map(|_| OnceCell::new()).collect();
+        self
+    }
+
+    /// With `template` as a whole.
+    pub(crate) fn with_whole(mut self, whole: &'s Value) -> Self {
+        self.whole = Some(whole);
+        self
+    }
+
+    /// Within loops.
+    pub(crate) fn with_loops(mut self, loops: &'s [Value]) -> Self {
+        self.loops = loops;
+        self
+    }
+
+    /// With what a rule has selected.
+    pub(crate) fn select(&self, pod_set: Option<&'s Value>, container: Option<&'s Value>) -> Self {
+        let Scope { fixed, draft, whole, loops, .. } = *self;
+        let variables = self.variables.clone();
+        Scope { fixed, draft, whole, pod_set, container, loops, variables }
+    }
+
+    fn variable(&self, index: usize, slot: usize, budget: &mut Budget) -> Result<Val<'s>> {
+        let Some(variable) = self.fixed.policy.variables.get(index) else { return Err(unbound(slot)) };
+        match self.variables.get(index) {
+            Some(cell) if variable.reads_draft => {
+                cell.get_or_init(|| variable.expr.program.eval(self, budget)).clone()
+            }
+            _ => self.fixed.input(slot, budget),
+        }
+    }
+}
+
+impl<'s, 'p: 's> Bindings<'s> for Scope<'s, 'p> {
+    fn get(&self, slot: usize, budget: &mut Budget) -> Result<Val<'s>> {
+        let value = |value: Option<&'s Value>| value.map(Val::from_json).ok_or_else(|| unbound(slot));
+        match slot {
+            slot::TEMPLATE => value(self.whole.or_else(|| self.draft.map(|draft| &draft.template))),
+            slot::POD_SETS => value(self.draft.map(|draft| &draft.pod_sets)),
+            slot::POD_SET => value(self.pod_set),
+            slot::CONTAINER => value(self.container),
+            _ => {
+                let first_variable = NAMES.len();
+                let first_resource = first_variable + self.fixed.policy.variables.len();
+                let first_loop = first_resource + self.fixed.policy.resources.len();
+                match slot {
+                    _ if slot >= first_loop => value(self.loops.get(slot - first_loop)),
+                    _ if (first_variable..first_resource).contains(&slot) => {
+                        self.variable(slot - first_variable, slot, budget)
+                    }
+                    _ => self.fixed.input(slot, budget),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Everything a plan may know.
+
+use crate::{
+    api,
+    object::{Gvk, ObjectRef, metadata},
+    schema,
+};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything a plan may know: the TrainJob, what it refers to, what exists. Objects are as the API server stores them.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// The TrainJob.
+    pub train_job: Value,
+    /// The TrainJob before an update, at admission.
+    pub old_train_job: Option<Value>,
+    /// The runtime it refers to.
+    pub runtime: Runtime,
+    /// The objects of the names that [`wanted`](super::wanted) lists, as far as they exist.
+    pub live: BTreeMap<ObjectRef, Value>,
+    /// What else policies may look up, and the ConfigMaps that hold parameters.
+    pub others: BTreeMap<ObjectRef, Value>,
+    /// The kinds that the cluster serves.
+    pub served: Served,
+    /// Settings of the controller.
+    pub config: Config,
+}
+
+/// The runtime of a TrainJob.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Runtime {
+    /// As it was when the TrainJob was first planned.
+    Pinned(Value),
+    /// As it is now; the plan pins it.
+    Live(Value),
+    /// It is not there.
+    Missing,
+}
+
+impl Runtime {
+    /// A runtime as the API server stores it, in the form in which upstream's Go types write it: what is pinned and
+    /// what becomes a JobSet must be spelled the same as theirs.
+    pub fn live(mut runtime: Value) -> Runtime {
+        let schemas = api::schemas();
+        let kind = Gvk::of(&runtime);
+        if let Some(ty) = kind.and_then(|kind| schemas.kind(&kind.api_version, &kind.kind)) {
+            schema::canonical(schemas, ty, &mut runtime);
+        }
+        Runtime::Live(runtime)
+    }
+}
+
+/// The kinds that a cluster serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// All that anyone asks for: offline, where no cluster says otherwise.
+    Everything,
+    /// These.
+    Only(BTreeSet<Gvk>),
+}
+
+impl Served {
+    /// Whether the kind is among them.
+    pub fn has(&self, kind: &Gvk) -> bool {
+        match self {
+            Served::Everything => true,
+            Served::Only(kinds) => kinds.contains(kind),
+        }
+    }
+}
+
+/// Settings of the controller that policies may read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The namespace it runs in.
+    pub namespace: String,
+    /// The DNS domain of the cluster.
+    pub cluster_domain: String,
+}
+
+impl Default for Config {
+    /// Upstream's namespace, and Kubernetes' domain.
+    fn default() -> Self {
+        Config { namespace: "kubeflow-system".to_owned(), cluster_domain: "cluster.local".to_owned() }
+    }
+}
+
+/// The reference of a TrainJob to its runtime, defaults filled in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RuntimeRef {
+    /// The group of the runtime's kind.
+    pub group: String,
+    /// The kind.
+    pub kind: String,
+    /// The name.
+    pub name: String,
+}
+
+impl RuntimeRef {
+    /// What `train_job` refers to.
+    pub fn of(train_job: &Value) -> RuntimeRef {
+        let field = |name: &str| train_job.pointer("/spec/runtimeRef")?.get(name)?.as_str();
+        RuntimeRef {
+            group: field("apiGroup").unwrap_or(api::GROUP).to_owned(),
+            kind: field("kind").unwrap_or("ClusterTrainingRuntime").to_owned(),
+            name: field("name").unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// The runtime as an object, for a TrainJob in `namespace`; none if no such kind of runtime exists.
+    pub fn object(&self, namespace: Option<&str>) -> Option<ObjectRef> {
+        let namespace = match self.kind.as_str() {
+            _ if self.group != api::GROUP => return None,
+            "TrainingRuntime" => namespace.map(str::to_owned),
+            "ClusterTrainingRuntime" => None,
+            _ => return None,
+        };
+        let api_version = format!("{}/{}", api::GROUP, api::VERSION);
+        Some(ObjectRef { gvk: Gvk::new(api_version, &*self.kind), namespace, name: self.name.clone() })
+    }
+}
+
+/// What the plan asks of a TrainJob before anything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is to be run.
+    Active,
+    /// Another controller runs it.
+    Foreign,
+    /// It is being deleted.
+    Deleted,
+    /// It is Complete or Failed: nothing is ever made for it again.
+    Finished,
+}
+
+/// How a TrainJob stands.
+pub fn standing(train_job: &Value) -> Standing {
+    let manager = train_job.pointer("/spec/managedBy").and_then(Value::as_str);
+    if manager.is_some_and(|manager| manager != api::MANAGED_BY) {
+        Standing::Foreign
+    } else if metadata(train_job).deletion_timestamp().is_some() {
+        Standing::Deleted
+    } else if is_finished(train_job) {
+        Standing::Finished
+    } else {
+        Standing::Active
+    }
+}
+
+/// Whether the condition Complete or Failed is true.
+pub fn is_finished(train_job: &Value) -> bool {
+    let conditions = train_job.pointer("/status/conditions").and_then(Value::as_array);
+    conditions.into_iter().flatten().any(|condition| {
+        matches!(condition["type"].as_str(), Some("Complete" | "Failed")) && condition["status"] == "True"
+    })
+}
+
+/// Whether the TrainJob is suspended.
+pub fn is_suspended(train_job: &Value) -> bool {
+    train_job.pointer("/spec/suspend").and_then(Value::as_bool).unwrap_or(false)
+}

@@ -1,0 +1,77 @@
+//! Validations: every failure of every active policy, each at the field it names.
+
+use super::{
+    evaluate::{Result, holds, json, runs, text, truth, value},
+    mutate::Work,
+    scope::{Fixed, Scope},
+};
+use crate::{
+    cel::Val,
+    diagnostic::{Diagnostic, Place, codes},
+    object::ObjectRef,
+    policy::{
+        compiled::{Message, Validation},
+        document::Reason,
+    },
+};
+use serde_json::Value;
+
+impl Work {
+    /// What the validations of the active policies say of the TrainJob, in the order of policies and documents.
+    pub(crate) fn validate(&mut self, active: &[Fixed<'_>], job: &ObjectRef) -> Result<Vec<Diagnostic>> {
+        let mut findings = Vec::new();
+        for fixed in active {
+            for rule in &fixed.policy.validations {
+                for run in runs(&rule.loops, fixed, Some(&self.draft), &mut self.budget)? {
+                    findings.extend(self.finding(rule, fixed, &run, job)?);
+                }
+            }
+        }
+        Ok(findings)
+    }
+
+    fn finding(
+        &mut self,
+        rule: &Validation,
+        fixed: &Fixed<'_>,
+        run: &[Value],
+        job: &ObjectRef,
+    ) -> Result<Option<Diagnostic>> {
+        let scope = Scope::of(fixed).with_draft(&self.draft).with_loops(run);
+        let budget = &mut self.budget;
+        if !holds(rule.when.as_ref(), &scope, budget)? || truth(&rule.expr, &scope, budget)? {
+            return Ok(None);
+        }
+        let path = text(&rule.path, &scope, budget)?;
+        let message = match &rule.message {
+            Message::Fixed(text) => text.clone(),
+            Message::Expr(expr) => match value(expr, &scope, budget)? {
+                Val::String(text) => text.to_string(),
+                other => return Err(super::evaluate::wrong(expr, &format!("text is wanted here, not {}", other.type_name()))),
+            },
+        };
+        let shown = match &rule.value {
+            Some(expr) => json(expr, &scope, budget)?.map(|value| format!("{value}: ")),
+            None => None,
+        };
+        let message = format!("{}: {}{message}", reason(rule.reason), shown.unwrap_or_default());
+        let place = Place::Field { object: job.to_string(), path };
+        let label = format!("`{}` of policy `{}`", rule.name, fixed.policy.name);
+        let diagnostic = match rule.warning {
+            true => Diagnostic::warning(codes::VALIDATION_WARNING, place, message),
+            false => Diagnostic::error(codes::VALIDATION_FAILED, place, message),
+        };
+        Ok(Some(diagnostic.label(rule.span.clone(), label)))
+    }
+}
+
+/// As Kubernetes' field errors begin.
+fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Invalid => "Invalid value",
+        Reason::Forbidden => "Forbidden",
+        Reason::Required => "Required value",
+        Reason::Duplicate => "Duplicate value",
+        Reason::NotSupported => "Unsupported value",
+    }
+}

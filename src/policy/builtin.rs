@@ -1,0 +1,48 @@
+//! The policies that are part of the program.
+
+use crate::diagnostic::Source;
+
+/// Name of the file below `policies/`, and its text. The only place in the library where frameworks have names.
+pub const POLICIES: &[(&str, &str)] = &[
+    ("coscheduling.yaml", include_str!("../../policies/coscheduling.yaml")),
+    ("jobset.yaml", include_str!("../../policies/jobset.yaml")),
+    ("plainml.yaml", include_str!("../../policies/plainml.yaml")),
+    ("torch.yaml", include_str!("../../policies/torch.yaml")),
+];
+
+/// The texts, named as they stand in the repository.
+pub fn sources() -> impl Iterator<Item = Source> {
+    POLICIES.iter().map(|(file, text)| Source::new(format!("policies/{file}"), *text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        diagnostic::{Color, render},
+        policy::{check, parse},
+    };
+
+    #[test]
+    fn built_in_policies_pass_every_check_without_a_warning() {
+        for source in sources() {
+            let (documents, mut diagnostics) = parse(&source);
+            for document in &documents {
+                diagnostics.extend(check(document).1);
+            }
+            let shown: String = diagnostics.iter().map(|it| render::text(it, Color::Never)).collect();
+            assert!(shown.is_empty(), "{shown}");
+            assert_eq!(documents.len(), 1, "{}", source.name());
+        }
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "the folder is what the table is held against")]
+    fn every_policy_of_the_folder_is_built_in() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/policies");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut files: Vec<String> = files.filter(|name| name.ends_with(".yaml")).collect();
+        files.sort();
+        assert_eq!(files, POLICIES.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    }
+}

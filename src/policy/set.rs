@@ -1,0 +1,89 @@
+//! The policies that serve, in the order in which they take their turn.
+
+use super::{
+    builtin, check,
+    check::conflicts,
+    compiled::Policy,
+    parse,
+};
+use crate::{
+    diagnostic::{self, Diagnostic, Source, codes},
+    object::Gvk,
+};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// Policies with unique names, ordered by `order` and name. Cheap to clone; never changed, only replaced.
+#[derive(Clone, Debug, Default)]
+pub struct PolicySet {
+    policies: Arc<[Arc<Policy>]>,
+}
+
+impl PolicySet {
+    /// The policies that are part of the program.
+    pub fn builtin() -> PolicySet {
+        let documents = builtin::sources().flat_map(|source| parse(&source).0);
+        // A test holds that each of them passes every check.
+        let policies = documents.filter_map(|document| check(&document).0);
+        PolicySet::ordered(policies.map(Arc::new).collect())
+    }
+
+    /// The built-in policies, and those of `sources` added or put in the place of one with the same name.
+    ///
+    /// A policy that does not pass its checks is left out, and the one it was to replace serves on. All problems are
+    /// returned, those of a policy that conflicts with another among them.
+    pub fn with(sources: &[Source]) -> (PolicySet, Vec<Diagnostic>) {
+        let mut policies: BTreeMap<String, Arc<Policy>> =
+            PolicySet::builtin().policies.iter().map(|it| (it.name.clone(), Arc::clone(it))).collect();
+        let mut diagnostics = Vec::new();
+        let mut from: BTreeMap<String, Arc<Policy>> = BTreeMap::new();
+        for source in sources {
+            let (documents, problems) = parse(source);
+            let unreadable = diagnostic::has_errors(&problems);
+            diagnostics.extend(problems);
+            for document in documents {
+                let (policy, problems) = check(&document);
+                diagnostics.extend(problems);
+                let Some(policy) = policy.filter(|_| !unreadable).map(Arc::new) else { continue };
+                if let Some(first) = from.get(&policy.name) {
+                    diagnostics.push(twice(&policy, first));
+                    continue;
+                }
+                from.insert(policy.name.clone(), Arc::clone(&policy));
+                policies.insert(policy.name.clone(), policy);
+            }
+        }
+        let set = PolicySet::ordered(policies.into_values().collect());
+        conflicts::between(set.policies.iter().map(AsRef::as_ref), &mut diagnostics);
+        diagnostic::sort(&mut diagnostics);
+        (set, diagnostics)
+    }
+
+    fn ordered(mut policies: Vec<Arc<Policy>>) -> PolicySet {
+        policies.sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
+        PolicySet { policies: policies.into() }
+    }
+
+    /// The policies, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Policy> {
+        self.policies.iter().map(AsRef::as_ref)
+    }
+
+    /// The policy of that name.
+    pub fn get(&self, name: &str) -> Option<&Policy> {
+        self.iter().find(|policy| policy.name == name)
+    }
+
+    /// The kinds of objects that the policies make, each once.
+    pub fn resource_kinds(&self) -> Vec<Gvk> {
+        let mut kinds: Vec<Gvk> = self.iter().flat_map(Policy::resource_kinds).cloned().collect();
+        kinds.sort();
+        kinds.dedup();
+        kinds
+    }
+}
+
+fn twice(policy: &Policy, first: &Policy) -> Diagnostic {
+    let message = format!("the policy `{}` is defined a second time", policy.name);
+    let diagnostic = Diagnostic::error(codes::DUPLICATE_NAME, policy.span.clone(), message);
+    diagnostic.label(first.span.clone(), "first here")
+}

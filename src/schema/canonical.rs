@@ -1,0 +1,134 @@
+//! The form that Go types give an object.
+
+use serde_json::{Map, Value};
+
+use super::{Field, MAX_DEPTH, Schemas, Shape, Text, TextFormat, TypeId, Wire};
+use crate::quantity::Quantity;
+
+/// Rewrites `value` the way it comes out of the Go types of its kind: without the fields that `omitempty` drops, with
+/// the structs that are always written, quantities and times in Go's spelling. Upstream passes templates through such
+/// types, so a job taken over must be written in this form to be left alone. Fields that no schema knows stay.
+pub fn canonical(schemas: &Schemas, ty: TypeId, value: &mut Value) {
+    Rewrite { schemas, keeps_scalars: false }.value(ty, value, 0);
+}
+
+/// Rewrites `value` the way it comes out of Go's apply configurations: as [`canonical()`], but a number, text or truth
+/// value that is there was put there on purpose and stays, be it zero.
+pub fn applied(schemas: &Schemas, ty: TypeId, value: &mut Value) {
+    Rewrite { schemas, keeps_scalars: true }.value(ty, value, 0);
+}
+
+struct Rewrite<'s> {
+    schemas: &'s Schemas,
+    /// Whether zeroes that are no lists, maps or structs stay.
+    keeps_scalars: bool,
+}
+
+impl Rewrite<'_> {
+    fn value(&self, ty: TypeId, value: &mut Value, depth: usize) {
+        if depth > MAX_DEPTH {
+            return;
+        }
+        match (&self.schemas.get(ty).shape, value) {
+            (Shape::Object(object), Value::Object(map)) => {
+                for field in &object.fields {
+                    self.field(field, map, depth + 1);
+                }
+            }
+            (Shape::Map(values), Value::Object(map)) => {
+                for value in map.values_mut() {
+                    self.value(values.values, value, depth + 1);
+                }
+            }
+            (Shape::Quantity, value) => respell(value),
+            (Shape::String(Text { format: Some(format), .. }), Value::String(text)) => {
+                rewrite_time(*format, text);
+            }
+            (Shape::List(list), Value::Array(items)) => {
+                for item in items {
+                    self.value(list.item, item, depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn field(&self, field: &Field, map: &mut Map<String, Value>, depth: usize) {
+        let name = field.name.as_ref();
+        let ty = self.schemas.get(field.ty);
+        // Go writes a required text as "" where it is missing; that would hide the mistake. A struct hides nothing.
+        let written = field.wire == Wire::Always && (!field.required || matches!(ty.shape, Shape::Object(_)));
+        let missing = written.then(|| zero(&ty.shape)).flatten();
+        match (map.get_mut(name), missing) {
+            (Some(Value::Null) | None, Some(mut zero)) => {
+                self.value(field.ty, &mut zero, depth);
+                map.insert(name.to_owned(), zero);
+            }
+            (Some(Value::Null), _) if !ty.nullable => _ = map.remove(name),
+            (Some(value), _) if field.wire == Wire::NotZero && self.drops(&ty.shape, value) => {
+                _ = map.remove(name);
+            }
+            (Some(value), _) => self.value(field.ty, value, depth),
+            (None, None) => {}
+        }
+    }
+
+    /// Whether `omitempty` drops a value.
+    fn drops(&self, shape: &Shape, value: &Value) -> bool {
+        let scalar = !value.is_array() && !value.is_object();
+        !(scalar && self.keeps_scalars) && is_zero(self.schemas, shape, value)
+    }
+}
+
+/// Writes a quantity as Go does: canonically, unless it takes the spelling for canonical enough. What is none stays.
+fn respell(value: &mut Value) {
+    if let Ok(quantity) = Quantity::from_json(value) {
+        let spelling = Value::from(&quantity);
+        if *value != spelling {
+            *value = spelling;
+        }
+    }
+}
+
+/// Writes a time as Go does: in UTC, in whole seconds or microseconds. What is none stays.
+fn rewrite_time(format: TextFormat, text: &mut String) {
+    let form = match format {
+        TextFormat::Time => "%Y-%m-%dT%H:%M:%SZ",
+        TextFormat::MicroTime => "%Y-%m-%dT%H:%M:%S.%6fZ",
+        TextFormat::Bytes => return,
+    };
+    if let Ok(time) = text.parse::<jiff::Timestamp>() {
+        *text = time.strftime(form).to_string();
+    }
+}
+
+/// Go's zero value as JSON; `None` where that is null.
+fn zero(shape: &Shape) -> Option<Value> {
+    Some(match shape {
+        Shape::Object(_) => Value::Object(Map::new()),
+        Shape::String(_) => Value::from(""),
+        Shape::Quantity => Value::from("0"),
+        Shape::Integer(_) | Shape::Number | Shape::IntOrString => Value::from(0),
+        Shape::Boolean => Value::from(false),
+        Shape::Map(_) | Shape::List(_) | Shape::Any => return None,
+    })
+}
+
+/// Whether Go drops a value: an empty list or map, a zero, a struct of nothing but zeroes. An empty list within a struct
+/// is no zero.
+fn is_zero(schemas: &Schemas, shape: &Shape, value: &Value) -> bool {
+    match (value, shape) {
+        (Value::Null, _) => true,
+        (Value::Bool(value), _) => !value,
+        (Value::Number(number), _) => number.as_f64() == Some(0.0),
+        (Value::String(text), _) => text.is_empty(),
+        (Value::Array(items), _) => items.is_empty(),
+        (Value::Object(map), Shape::Object(object)) => map.iter().all(|(name, value)| {
+            let Some(field) = object.field(name) else { return false };
+            let shape = &schemas.get(field.ty).shape;
+            let pointer = field.wire == Wire::Kept || matches!(shape, Shape::List(_) | Shape::Map(_));
+            value.is_null() || (!pointer && is_zero(schemas, shape, value))
+        }),
+        (Value::Object(map), _) => map.is_empty(),
+    }
+}
