@@ -49,17 +49,18 @@ pub(crate) fn compare(questions: &[Question]) -> Option<usize> {
         let ours = here(question);
         let same = match (&ours, &theirs) {
             (Ends::Value(ours), Ends::Value(theirs)) => ours == theirs,
-            (Ends::Refused(_) | Ends::Constant(_), Ends::Refused(_)) => true,
-            (Ends::Fails(_) | Ends::Constant(_), Ends::Fails(_)) => true,
+            (Ends::Constant(_), Ends::Refused(_) | Ends::Fails(_))
+            | (Ends::Refused(_), Ends::Refused(_))
+            | (Ends::Fails(_), Ends::Fails(_)) => true,
             _ => false,
         };
         let Question { place, expression, differs, .. } = question;
         match (same, differs) {
             (false, None) => {
-                problems.push(format!("{place}: {expression}\n    here {ours:?}\n    there {theirs:?}"))
+                problems.push(format!("{place}: {expression}\n    here {ours:?}\n    there {theirs:?}"));
             }
             (true, Some(reason)) => {
-                problems.push(format!("{place}: {expression} ends the same way ({reason})"))
+                problems.push(format!("{place}: {expression} ends the same way ({reason})"));
             }
             _ => {}
         }
@@ -104,7 +105,8 @@ fn ask(questions: &[Question]) -> Option<Vec<Ends>> {
             "schemas": schemas.map(|(name, schema)| (name.clone(), schema.clone())).collect::<serde_json::Map<_, _>>(),
             "values": values.map(|(name, value)| (name.clone(), value.clone())).collect::<serde_json::Map<_, _>>(),
         });
-        asked.push_str(&format!("{line}\n"));
+        asked.push_str(&line.to_string());
+        asked.push('\n');
     }
     let mut child = Command::new(judge).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -139,8 +141,8 @@ fn build() -> Option<PathBuf> {
     for file in ["go.mod", "go.sum", "main.go"] {
         hash.update(read(&source.join(file)));
     }
-    let version: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    let folder = cache().join(format!("celjudge-{version}"));
+    let version = u64::from_be_bytes(hash.finalize()[..8].try_into().unwrap());
+    let folder = cache().join(format!("celjudge-{version:016x}"));
     let program = folder.join("celjudge");
     if !program.exists() {
         println!("building Kubernetes' CEL environment, which takes a minute or two");

@@ -11,6 +11,7 @@
 
 mod bounds;
 mod cases;
+mod differential;
 mod kubernetes;
 mod spec;
 mod support;

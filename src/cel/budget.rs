@@ -29,8 +29,10 @@ const ITEM_BYTES: u64 = size_of::<super::Val>() as u64;
 #[derive(Clone, Debug)]
 pub struct Budget {
     per_expression: Limits,
-    expression: Limits,
-    all: Limits,
+    /// What all expressions may still spend, without what the present one was allowed.
+    reserve: Limits,
+    /// What is left of that.
+    left: Limits,
 }
 
 impl Default for Budget {
@@ -43,32 +45,43 @@ impl Default for Budget {
 impl Budget {
     /// A budget of `all`, of which each expression may spend `per_expression`.
     pub fn new(per_expression: Limits, all: Limits) -> Self {
-        Budget { per_expression, expression: per_expression, all }
+        Budget { per_expression, reserve: all, left: Limits { cost: 0, bytes: 0 } }
     }
 
     /// What is left for all expressions still to come.
     pub fn left(&self) -> Limits {
-        self.all
+        let Budget { per_expression: _, reserve, left } = self;
+        Limits {
+            cost: reserve.cost.saturating_add(left.cost),
+            bytes: reserve.bytes.saturating_add(left.bytes),
+        }
     }
 
-    /// Runs `evaluate` with the allowance of a fresh expression, then goes on with the present one.
+    /// Runs `evaluate` with the allowance of a fresh expression, then goes on with what is left of the present one.
     pub(super) fn expression<T>(&mut self, evaluate: impl FnOnce(&mut Self) -> T) -> T {
-        let outer = std::mem::replace(&mut self.expression, self.per_expression);
+        let outer = self.left;
+        self.allow(self.per_expression);
         let result = evaluate(self);
-        self.expression = outer;
+        self.allow(outer);
         result
+    }
+
+    /// Allows the present expression `wanted`, or what is there.
+    fn allow(&mut self, wanted: Limits) {
+        let all = self.left();
+        self.left = Limits { cost: wanted.cost.min(all.cost), bytes: wanted.bytes.min(all.bytes) };
+        self.reserve = Limits { cost: all.cost - self.left.cost, bytes: all.bytes - self.left.bytes };
     }
 
     /// Pays for `cost` steps, or takes what is left and fails.
     #[inline]
     pub(super) fn charge(&mut self, cost: u64) -> Result<(), Error> {
-        match (self.expression.cost.checked_sub(cost), self.all.cost.checked_sub(cost)) {
-            (Some(expression), Some(all)) => {
-                self.expression.cost = expression;
-                self.all.cost = all;
+        match self.left.cost.checked_sub(cost) {
+            Some(left) => {
+                self.left.cost = left;
                 Ok(())
             }
-            (expression, _) => Err(self.spent(expression.is_none())),
+            None => Err(self.spent()),
         }
     }
 
@@ -91,38 +104,34 @@ impl Budget {
     }
 
     fn allocate(&mut self, bytes: u64) -> Result<(), Error> {
-        match (self.expression.bytes.checked_sub(bytes), self.all.bytes.checked_sub(bytes)) {
-            (Some(expression), Some(all)) => {
-                self.expression.bytes = expression;
-                self.all.bytes = all;
+        match self.left.bytes.checked_sub(bytes) {
+            Some(left) => {
+                self.left.bytes = left;
                 Ok(())
             }
-            (expression, _) => Err(self.too_much_data(expression.is_none())),
+            None => Err(self.too_much_data()),
         }
     }
 
     #[cold]
-    fn spent(&mut self, by_expression: bool) -> Error {
-        let message = if by_expression {
+    fn spent(&mut self) -> Error {
+        self.left.cost = 0;
+        let message = if self.reserve.cost > 0 {
             format!("this expression takes more than {} steps", self.per_expression.cost)
         } else {
             "the expressions for this object take more steps than all together may".to_owned()
         };
-        self.expression.cost = 0;
-        if !by_expression {
-            self.all.cost = 0;
-        }
         Error::new(ErrorKind::Budget, message)
     }
 
     #[cold]
-    fn too_much_data(&mut self, by_expression: bool) -> Error {
-        let message = if by_expression {
+    fn too_much_data(&mut self) -> Error {
+        self.left.bytes = 0;
+        let message = if self.reserve.bytes > 0 {
             format!("this expression makes more than {} bytes of data", self.per_expression.bytes)
         } else {
             "the expressions for this object make more data than all together may".to_owned()
         };
-        self.expression.bytes = 0;
         Error::new(ErrorKind::Budget, message)
     }
 }

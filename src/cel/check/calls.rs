@@ -124,13 +124,15 @@ impl Checker<'_> {
         self.finish_call(span, at, overloads, checked, ty)
     }
 
-    /// The overloads that take these types, and what they give. When they give different types, that is `dyn`.
+    /// The overloads that take these types, and what they give; that is `dyn` when they give different types. What the
+    /// choice of an overload says about a type is known from then on if there is but one.
     pub(super) fn choose<T>(
         &mut self,
         candidates: Vec<(Signature, T)>,
         types: &[Type],
     ) -> Option<(Type, Vec<T>)> {
-        let (mut result, mut chosen) = (None, Vec::new());
+        let before = self.types.clone();
+        let (mut result, mut chosen, mut learnt) = (None, Vec::new(), None);
         for (signature, candidate) in candidates {
             let mut fresh = Vec::new();
             let params: Vec<_> =
@@ -145,6 +147,11 @@ impl Checker<'_> {
                 _ => ty,
             });
             chosen.push(candidate);
+            learnt = Some(self.types.clone());
+            self.types.forget(&before);
+        }
+        if let (Some(learnt), [_]) = (learnt, chosen.as_slice()) {
+            self.types = learnt;
         }
         result.map(|ty| (ty, chosen))
     }
@@ -237,7 +244,8 @@ impl Checker<'_> {
         }
         let value = {
             let mut budget = Budget::new(SMALL, SMALL);
-            eval::evaluate(&node, 0, &NoVariables, &mut budget).map(Val::into_owned)
+            let evaluate = |budget: &mut Budget| eval::evaluate(&node, 0, &NoVariables, budget);
+            budget.expression(evaluate).map(Val::into_owned)
         };
         match value {
             Ok(Some(value)) => Node::new(node.span, Op::Const(value)),

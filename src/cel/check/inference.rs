@@ -20,6 +20,13 @@ impl Inference {
         Type::Param(FIRST + number)
     }
 
+    /// Forgets what became known since `before`, but not that there are variables which there were not then.
+    pub(super) fn forget(&mut self, before: &Inference) {
+        for (number, bound) in self.bound.iter_mut().enumerate() {
+            *bound = before.bound.get(number).cloned().flatten();
+        }
+    }
+
     fn binding(&self, number: u32) -> Option<&Type> {
         self.bound.get(number.checked_sub(FIRST)? as usize)?.as_ref()
     }

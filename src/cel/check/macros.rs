@@ -197,9 +197,10 @@ impl Checker<'_> {
         body: Checked,
         flat: bool,
     ) -> Checked {
-        let ty = match flat {
-            true => self.inside_optional(&body.ty, body.node.span, "the result of optFlatMap"),
-            false => body.ty,
+        let ty = if flat {
+            self.inside_optional(&body.ty, body.node.span, "the result of optFlatMap")
+        } else {
+            body.ty
         };
         let steps = init.steps + body.steps + Amount::ONE;
         let bind = Box::new(Bind { slot, init: init.node, body: body.node });

@@ -6,6 +6,12 @@
 //!
 //! After an error the check goes on with `dyn` in the place of what failed, so that one mistake gives one issue.
 
+#![allow(
+    clippy::unnecessary_box_returns,
+    clippy::boxed_local,
+    reason = "what the check hands around is boxed to keep the frames of its recursion small"
+)]
+
 mod access;
 mod calls;
 mod guard;

@@ -35,29 +35,6 @@ impl Found<'_> {
     }
 }
 
-/// What a loop is at: the position and the item of a list, or the key and the value of a map.
-struct Step<'a> {
-    key: Val<'a>,
-    value: Val<'a>,
-    is_map: bool,
-}
-
-impl<'a> Step<'a> {
-    fn item(list: &List<'a>, index: usize) -> Step<'a> {
-        let key = Val::Int(i64::try_from(index).unwrap_or(i64::MAX));
-        Step { key, value: list.get(index).unwrap_or(Val::Null), is_map: false }
-    }
-
-    fn entry((key, value): (Key<'a>, Val<'a>)) -> Step<'a> {
-        Step { key: key.into(), value, is_map: true }
-    }
-
-    /// What a single variable stands for: the item of a list, but the key of a map.
-    fn element(&self) -> &Val<'a> {
-        if self.is_map { &self.key } else { &self.value }
-    }
-}
-
 impl<'a> Evaluator<'_, 'a> {
     pub(super) fn fold(&mut self, fold: &'a Fold) -> Result<Val<'a>> {
         let range = self.eval(&fold.range)?;
@@ -75,30 +52,59 @@ impl<'a> Evaluator<'_, 'a> {
     }
 
     fn fold_list(&mut self, fold: &'a Fold, list: &List<'a>, found: &mut Found<'a>) -> Result<()> {
+        let (length, item_bytes) = (list.len(), list.item_bytes());
         let mut index = 0;
-        while index < list.len() && !found.is_decided() {
-            self.budget.create(list.item_bytes())?;
-            let step = Step::item(list, index);
-            self.visit(fold, &step, found)?;
+        while index < length && !found.is_decided() {
+            self.charge_item(item_bytes)?;
+            self.enter_item(fold, list, index);
+            self.visit(fold, false, found)?;
             index += 1;
         }
         Ok(())
     }
 
     fn fold_map(&mut self, fold: &'a Fold, map: &Map<'a>, found: &mut Found<'a>) -> Result<()> {
-        let mut steps = map.iter().map(Step::entry);
-        while !found.is_decided()
-            && let Some(step) = steps.next()
-        {
-            self.visit(fold, &step, found)?;
+        let mut entries = map.iter();
+        while !found.is_decided() && self.enter_entry(fold, entries.next()) {
+            self.charge_item(0)?;
+            self.visit(fold, true, found)?;
         }
         Ok(())
     }
 
-    /// One iteration.
-    fn visit(&mut self, fold: &'a Fold, step: &Step<'a>, found: &mut Found<'a>) -> Result<()> {
+    fn charge_item(&mut self, bytes: usize) -> Result<()> {
         self.budget.charge(1)?;
-        self.enter(fold, step);
+        if bytes == 0 { Ok(()) } else { self.budget.create(bytes) }
+    }
+
+    /// Gives the variables of the loop the position and the item. A single variable has the item.
+    fn enter_item(&mut self, fold: &Fold, list: &List<'a>, index: usize) {
+        let item = list.get(index).unwrap_or(Val::Null);
+        if fold.two {
+            self.set(fold.slot, Ok(Val::Int(i64::try_from(index).unwrap_or(i64::MAX))));
+            self.set(fold.slot + 1, Ok(item));
+        } else {
+            self.set(fold.slot, Ok(item));
+        }
+    }
+
+    /// Gives the variables of the loop the key and the value. A single variable has the key.
+    fn enter_entry(&mut self, fold: &Fold, entry: Option<(Key<'a>, Val<'a>)>) -> bool {
+        let Some((key, value)) = entry else { return false };
+        self.set(fold.slot, Ok(key.into()));
+        if fold.two {
+            self.set(fold.slot + 1, Ok(value));
+        }
+        true
+    }
+
+    /// The item of a list, but the key of a map.
+    fn current(&self, fold: &Fold, is_map: bool) -> Result<Val<'a>> {
+        self.local(if fold.two && !is_map { fold.slot + 1 } else { fold.slot })
+    }
+
+    /// One iteration.
+    fn visit(&mut self, fold: &'a Fold, is_map: bool, found: &mut Found<'a>) -> Result<()> {
         if let Some(filter) = &fold.filter
             && !self.bool(filter)?
         {
@@ -110,25 +116,13 @@ impl<'a> Evaluator<'_, 'a> {
                 *count += u64::from(self.bool(&fold.body)?);
                 Ok(())
             }
-            Found::Items(items) if fold.kind == FoldKind::Filter => self.keep(fold, step, items),
+            Found::Items(items) if fold.kind == FoldKind::Filter => self.keep(fold, is_map, items),
             Found::Items(items) => self.collect(fold, items),
-            Found::Entries(entries) => self.collect_entry(fold, step, entries),
+            Found::Entries(entries) => self.collect_entry(fold, entries),
             Found::Keyed(items, keys) => {
                 self.collect(fold, keys)?;
-                self.budget.create_items(1)?;
-                items.push(step.element().clone());
-                Ok(())
+                self.add_element(fold, is_map, items)
             }
-        }
-    }
-
-    /// Gives the variables of the loop their values.
-    fn enter(&mut self, fold: &Fold, step: &Step<'a>) {
-        if fold.two {
-            self.set(fold.slot, Ok(step.key.clone()));
-            self.set(fold.slot + 1, Ok(step.value.clone()));
-        } else {
-            self.set(fold.slot, Ok(step.element().clone()));
         }
     }
 
@@ -147,11 +141,13 @@ impl<'a> Evaluator<'_, 'a> {
         Ok(())
     }
 
-    fn keep(&mut self, fold: &'a Fold, step: &Step<'a>, items: &mut Vec<Val<'a>>) -> Result<()> {
-        if self.bool(&fold.body)? {
-            self.budget.create_items(1)?;
-            items.push(step.element().clone());
-        }
+    fn keep(&mut self, fold: &'a Fold, is_map: bool, items: &mut Vec<Val<'a>>) -> Result<()> {
+        if self.bool(&fold.body)? { self.add_element(fold, is_map, items) } else { Ok(()) }
+    }
+
+    fn add_element(&mut self, fold: &Fold, is_map: bool, items: &mut Vec<Val<'a>>) -> Result<()> {
+        self.budget.create_items(1)?;
+        items.push(self.current(fold, is_map)?);
         Ok(())
     }
 
@@ -162,26 +158,21 @@ impl<'a> Evaluator<'_, 'a> {
         Ok(())
     }
 
-    fn collect_entry(
-        &mut self,
-        fold: &'a Fold,
-        step: &Step<'a>,
-        entries: &mut Vec<(Key<'a>, Val<'a>)>,
-    ) -> Result<()> {
+    fn collect_entry(&mut self, fold: &'a Fold, entries: &mut Vec<(Key<'a>, Val<'a>)>) -> Result<()> {
         let value = self.eval(&fold.body)?;
-        self.add_entry(fold, step, entries, value)
+        self.add_entry(fold, entries, value)
     }
 
     fn add_entry(
         &mut self,
         fold: &Fold,
-        step: &Step<'a>,
         entries: &mut Vec<(Key<'a>, Val<'a>)>,
         value: Val<'a>,
     ) -> Result<()> {
         self.budget.create_items(1)?;
         if fold.kind == FoldKind::Map {
-            entries.push((Key::from_val(&step.key).ok_or_else(|| wanted("a key", &step.key))?, value));
+            let key = self.local(fold.slot)?;
+            entries.push((Key::from_val(&key).ok_or_else(|| wanted("a key", &key))?, value));
             return Ok(());
         }
         match value {

@@ -245,7 +245,7 @@ impl Text<'_> {
 
     fn map(&mut self, map: &Map, depth: usize) -> Result<()> {
         let mut printed = Vec::new();
-        for (key, value) in map.iter() {
+        for (key, value) in map {
             let key = self.apart(&key.into(), depth)?;
             printed.push((key, self.apart(&value, depth)?));
         }

@@ -8,7 +8,7 @@ use crate::cel::{
     error::{Error, ErrorKind},
     value::{Lazy, List, Val},
 };
-use std::{fmt::Write, sync::Arc};
+use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, Error>;
 
@@ -81,6 +81,24 @@ struct Endpoints {
     digits: usize,
 }
 
+/// Appends the digits of a number, several times as fast as formatting does: a hostfile has tens of thousands.
+fn push_number(text: &mut String, mut number: usize) {
+    let mut digits = [b'0'; 20];
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        if let (Some(digit), Ok(value)) = (digits.get_mut(start), u8::try_from(number % 10)) {
+            *digit = b'0' + value;
+        }
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    let digits = digits.get(start..).and_then(|digits| std::str::from_utf8(digits).ok());
+    text.push_str(digits.unwrap_or_default());
+}
+
 impl Lazy for Endpoints {
     fn len(&self) -> usize {
         self.length
@@ -99,7 +117,11 @@ impl Lazy for Endpoints {
     fn write(&self, index: usize, text: &mut String) -> bool {
         let (replica, pod) = (index.checked_div(self.pods), index.checked_rem(self.pods));
         let (replica, pod) = (replica.unwrap_or(0), pod.unwrap_or(0));
-        // Writing to a String cannot fail.
-        write!(text, "{}{replica}-{pod}{}", self.before, self.after).is_ok()
+        text.push_str(&self.before);
+        push_number(text, replica);
+        text.push('-');
+        push_number(text, pod);
+        text.push_str(&self.after);
+        true
     }
 }

@@ -109,7 +109,7 @@ fn count<'a>(a: &mut Arguments<'_, 'a>, wanted: impl Fn(&str) -> bool) -> Result
 /// The amount of the first resource, in the order of names, whose name is `wanted`.
 fn first(list: &Map, wanted: &impl Fn(&str) -> bool, budget: &mut Budget) -> Result<Option<Quantity>> {
     let mut found: Option<(Str, Val)> = None;
-    for (key, value) in list.iter() {
+    for (key, value) in list {
         budget.charge(1)?;
         if let Key::String(name) = key
             && wanted(&name)
@@ -124,7 +124,7 @@ fn first(list: &Map, wanted: &impl Fn(&str) -> bool, budget: &mut Budget) -> Res
 /// The amounts of a resource list.
 fn amounts(list: &Map, budget: &mut Budget) -> Result<Amounts> {
     let mut amounts = Amounts::new();
-    for (key, value) in list.iter() {
+    for (key, value) in list {
         budget.charge(5)?;
         let Key::String(name) = key else { return Err(no_overload()) };
         amounts.insert(name.to_string(), amount(&name, &value)?);

@@ -176,27 +176,38 @@ fn trim<'a>(a: &mut Arguments<'_, 'a>) -> Result<Val<'a>> {
 
 fn join<'a>(a: &mut Arguments<'_, 'a>, separator: &str) -> Result<Val<'a>> {
     let list = a.list(0)?;
-    let mut text = String::new();
-    let not_text = |index: usize, item: &Val| {
-        let message = format!("the item at position {index} is of type {}, not a string", item.kind());
-        Error::new(ErrorKind::NoSuchOverload, message).in_argument(0)
+    let separators = list.len().saturating_sub(1).saturating_mul(separator.len());
+    let length = match &list {
+        List::Lazy(lazy) => lazy.len().saturating_mul(lazy.item_bytes()),
+        list => text_length(list)?,
     };
+    a.budget.create(length.saturating_add(separators))?;
+    let mut text = String::with_capacity(length + separators);
     for index in 0..list.len() {
-        let between = if index == 0 { "" } else { separator };
-        if let List::Lazy(list) = &list {
-            a.budget.create(between.len() + list.item_bytes())?;
-            text.push_str(between);
-            if list.write(index, &mut text) {
-                continue;
+        text.push_str(if index == 0 { "" } else { separator });
+        match &list {
+            List::Lazy(lazy) if lazy.write(index, &mut text) => {}
+            list => {
+                let item = list.get(index).ok_or_else(no_overload)?;
+                text.push_str(item.as_str().ok_or_else(|| not_text(index, &item))?);
             }
         }
-        let item = list.get(index).ok_or_else(no_overload)?;
-        let Val::String(part) = &item else { return Err(not_text(index, &item)) };
-        a.budget.create(between.len() + part.len())?;
-        text.push_str(between);
-        text.push_str(part);
     }
     Ok(Val::String(Str::Owned(text.into())))
+}
+
+/// Bytes of all texts of the list together.
+fn text_length(list: &List) -> Result<usize> {
+    let mut length = 0;
+    for (index, item) in list.iter().enumerate() {
+        length += item.as_str().ok_or_else(|| not_text(index, &item))?.len();
+    }
+    Ok(length)
+}
+
+fn not_text(index: usize, item: &Val) -> Error {
+    let message = format!("the item at position {index} is of type {}, not a string", item.kind());
+    Error::new(ErrorKind::NoSuchOverload, message).in_argument(0)
 }
 
 fn quote<'a>(a: &mut Arguments<'_, 'a>) -> Result<Val<'a>> {

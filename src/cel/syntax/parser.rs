@@ -349,7 +349,7 @@ impl Parser<'_> {
                 entries.extend(key.take().map(|key| Entry { key, value: expression, optional: *optional }));
             }
             Open::List { elements, optional } => {
-                elements.push(Element { value: expression, optional: *optional })
+                elements.push(Element { value: expression, optional: *optional });
             }
             Open::Call { args, .. } => args.push(expression),
         }

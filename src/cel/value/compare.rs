@@ -57,7 +57,7 @@ fn maps_equal(a: &Map, b: &Map, depth: usize, budget: &mut Budget) -> Result<boo
     if a.len() != b.len() {
         return Ok(false);
     }
-    for (key, value) in a.iter() {
+    for (key, value) in a {
         budget.charge(1)?;
         let Some(other) = b.get(&key) else { return Ok(false) };
         if !parts_equal(&value, &other, depth, budget)? {

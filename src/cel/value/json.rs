@@ -84,7 +84,7 @@ fn json_list(list: &List, depth: usize, budget: &mut Budget) -> Result<Value, Er
 fn json_map(map: &Map, depth: usize, budget: &mut Budget) -> Result<Value, Error> {
     budget.create_items(map.len())?;
     let mut object = serde_json::Map::new();
-    for (key, value) in map.iter() {
+    for (key, value) in map {
         let Key::String(name) = &key else {
             return Err(no_form(format!("the key {key:?} is no text, and JSON has no other keys")));
         };

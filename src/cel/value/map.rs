@@ -99,6 +99,15 @@ impl<'a> Map<'a> {
     }
 }
 
+impl<'m, 'a> IntoIterator for &'m Map<'a> {
+    type Item = (Key<'a>, Val<'a>);
+    type IntoIter = Iter<'m, 'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 /// The entries of a map in order; see [`Map::iter`].
 pub enum Iter<'m, 'a> {
     /// Of a JSON object.
