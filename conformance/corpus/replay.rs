@@ -82,7 +82,7 @@ impl<'p> Replay<'p> {
                 self.store(object);
             }
             "delete" => {
-                self.objects.retain(|it, _| !(it.gvk.kind == body["kind"] && it.name == body["name"]))
+                self.objects.retain(|it, _| !(it.gvk.kind == body["kind"] && it.name == body["name"]));
             }
             "sleep" | "patchStatus" => {}
             other => panic!("unknown step {other}"),

@@ -21,8 +21,9 @@ fn collect(expr: &Expr, names: &mut Vec<String>) {
         Kind::Select { operand, .. } | Kind::Unary { operand, .. } => collect(operand, names),
         Kind::Index { operand, index, .. } => [operand, index].into_iter().for_each(|it| collect(it, names)),
         Kind::Call { target, args, .. } => {
-            target.iter().for_each(|it| collect(it, names));
-            args.iter().for_each(|it| collect(it, names));
+            for part in target.iter().map(AsRef::as_ref).chain(args) {
+                collect(part, names);
+            }
         }
         Kind::Binary { operands, .. } => operands.iter().for_each(|it| collect(it, names)),
         Kind::Logic { operands, .. } => operands.iter().for_each(|it| collect(it, names)),

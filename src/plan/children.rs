@@ -4,13 +4,13 @@ use super::{
     Child, Refusal,
     evaluate::{Result, holds, runs, text, tree},
     mutate::Work,
-    scope::{Fixed, Scope},
+    scope::{Fixed, Live, Scope},
     snapshot::{Snapshot, is_suspended},
 };
 use crate::{
     cel::{self, Budget, Val},
     diagnostic::{Diagnostic, Place, codes},
-    object::{ObjectRef, metadata},
+    object::{Gvk, ObjectRef, metadata},
     policy::{
         compiled::{Policy, Resource, Update},
         document::Slot,
@@ -19,6 +19,7 @@ use crate::{
     schema,
 };
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// One object that a resource names.
 #[derive(Debug)]
@@ -44,23 +45,49 @@ pub(crate) fn named(fixed: &Fixed<'_>, budget: &mut Budget) -> Result<Vec<Named>
     Ok(all)
 }
 
-/// The values of `live.ID`: an object if it exists, or a map of those that exist by name.
-pub(crate) fn live<'p>(policy: &Policy, named: &[Named], snapshot: &'p Snapshot) -> Vec<Val<'p>> {
-    let resources = policy.resources.iter().enumerate();
-    let values = resources.map(|(index, resource)| {
-        let mut found = named
-            .iter()
-            .filter(|named| named.resource == index)
-            .filter_map(|named| snapshot.live.get_key_value(&named.reference))
-            .filter(|(_, object)| is_ours(object, &snapshot.train_job));
-        if resource.loops.is_empty() {
-            let object = found.next().map(|(_, object)| std::sync::Arc::new(Val::from_json(object)));
-            return Val::Optional(object);
+impl<'p> Live<'p> {
+    /// What is on the cluster for a policy that names these objects.
+    pub(crate) fn of(policy: &Policy, named: &[Named], snapshot: &'p Snapshot) -> Self {
+        let resources = policy.resources.iter().enumerate();
+        let namespace = metadata(&snapshot.train_job).namespace();
+        Live {
+            resources: resources
+                .map(|(index, resource)| resource_value(index, resource, named, snapshot))
+                .collect(),
+            references: policy
+                .references
+                .iter()
+                .map(|(_, kind)| reference_value(kind, namespace, snapshot))
+                .collect(),
         }
-        let by_name = found.map(|(reference, object)| (reference.name.as_str(), Val::from_json(object)));
-        cel::Map::object(by_name).map_or(Val::Null, Val::Map)
-    });
-    values.collect()
+    }
+}
+
+/// The value of `live.ID`: the object if it exists and is ours, or a map of those that are by name.
+fn resource_value<'p>(index: usize, resource: &Resource, named: &[Named], snapshot: &'p Snapshot) -> Val<'p> {
+    let mut found = named
+        .iter()
+        .filter(|named| named.resource == index)
+        .filter_map(|named| snapshot.live.get_key_value(&named.reference))
+        .filter(|(_, object)| is_ours(object, &snapshot.train_job));
+    if resource.loops.is_empty() {
+        let object = found.next().map(|(_, object)| Arc::new(Val::from_json(object)));
+        return Val::Optional(object);
+    }
+    by_name(found)
+}
+
+/// The value of `objects.NAME`: the objects of a kind, those of the TrainJob's namespace or of none, by name.
+fn reference_value<'p>(kind: &Gvk, namespace: Option<&str>, snapshot: &'p Snapshot) -> Val<'p> {
+    let others = snapshot.others.iter();
+    by_name(others.filter(|(it, _)| {
+        it.gvk == *kind && (it.namespace.is_none() || it.namespace.as_deref() == namespace)
+    }))
+}
+
+fn by_name<'p>(objects: impl Iterator<Item = (&'p ObjectRef, &'p Value)>) -> Val<'p> {
+    let by_name = objects.map(|(reference, object)| (reference.name.as_str(), Val::from_json(object)));
+    cel::Map::object(by_name).map_or(Val::Null, Val::Map)
 }
 
 /// Whether an object is to be written now.

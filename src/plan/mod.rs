@@ -19,6 +19,7 @@ mod scope;
 mod snapshot;
 mod trace;
 mod validate;
+mod watch;
 
 pub use draft::Target;
 pub use pin::{PinError, pin_ref, pinned_runtime};
@@ -28,6 +29,7 @@ pub use snapshot::{
     Config, Runtime, RuntimeRef, Served, Snapshot, Standing, is_finished, is_suspended, standing,
 };
 pub use trace::{Trace, Written};
+pub use watch::concerns;
 
 use crate::{
     cel::Budget,
@@ -38,7 +40,7 @@ use crate::{
 use children::Named;
 use draft::Draft;
 use mutate::Work;
-use scope::{Fixed, Inputs, Scope};
+use scope::{Fixed, Inputs, Live, Scope};
 use serde_json::{Value, json};
 
 /// What shall be done for a TrainJob.
@@ -77,11 +79,11 @@ pub struct Child {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
     /// Something the TrainJob needs is not there yet.
-    Waiting(Diagnostic),
+    Waiting(Box<Diagnostic>),
     /// The TrainJob, its runtime or a policy is wrong.
     Refused(Vec<Diagnostic>),
     /// It refers to a kind of runtime that does not exist. This can never change.
-    Unsupported(Diagnostic),
+    Unsupported(Box<Diagnostic>),
 }
 
 impl Refusal {
@@ -89,7 +91,7 @@ impl Refusal {
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
             Refusal::Waiting(diagnostic) | Refusal::Unsupported(diagnostic) => {
-                std::slice::from_ref(diagnostic)
+                std::slice::from_ref(&**diagnostic)
             }
             Refusal::Refused(diagnostics) => diagnostics,
         }
@@ -165,9 +167,8 @@ fn runtime(snapshot: &Snapshot) -> Result<&Value, Refusal> {
     let Some(object) = wanted.object(job.namespace.as_deref()) else {
         let message = format!("unsupported runtime: {}.{}", wanted.kind, wanted.group);
         let help = "TrainingRuntime and ClusterTrainingRuntime of trainer.kubeflow.org are supported";
-        return Err(Refusal::Unsupported(
-            Diagnostic::error(codes::UNSUPPORTED_RUNTIME, place(), message).help(help),
-        ));
+        let diagnostic = Diagnostic::error(codes::UNSUPPORTED_RUNTIME, place(), message).help(help);
+        return Err(Refusal::Unsupported(Box::new(diagnostic)));
     };
     match &snapshot.runtime {
         Runtime::Pinned(runtime) | Runtime::Live(runtime)
@@ -182,7 +183,8 @@ fn runtime(snapshot: &Snapshot) -> Result<&Value, Refusal> {
         Runtime::Missing => {
             let message = format!("{object} is not there");
             let help = "it must be created before the TrainJob can run";
-            Err(Refusal::Waiting(Diagnostic::error(codes::MISSING_OBJECT, place(), message).help(help)))
+            let diagnostic = Diagnostic::error(codes::MISSING_OBJECT, place(), message).help(help);
+            Err(Refusal::Waiting(Box::new(diagnostic)))
         }
     }
 }
@@ -203,7 +205,7 @@ impl<'p> Chosen<'p> {
             let params = params::params(policy, snapshot, runtime, &runtime_ref);
             // Wrong parameters are of no matter to a TrainJob that the policy is not for.
             let known = params.as_ref().map_or_else(|_| json!({}), Clone::clone);
-            let fixed = Fixed::new(policy, chosen.inputs(snapshot, &known), Vec::new());
+            let fixed = Fixed::new(policy, chosen.inputs(snapshot, &known), Live::default());
             if !evaluate::holds(policy.activation.as_ref(), &Scope::of(&fixed), &mut budget)? {
                 continue;
             }
@@ -251,8 +253,8 @@ impl<'p> Chosen<'p> {
         let (mut active, mut all) = (Vec::new(), Vec::new());
         for (policy, params) in &self.policies {
             let inputs = self.inputs(snapshot, params);
-            let named = children::named(&Fixed::new(policy, inputs, Vec::new()), budget)?;
-            active.push(Fixed::new(policy, inputs, children::live(policy, &named, snapshot)));
+            let named = children::named(&Fixed::new(policy, inputs, Live::default()), budget)?;
+            active.push(Fixed::new(policy, inputs, Live::of(policy, &named, snapshot)));
             all.push(named);
         }
         Ok((active, all))
@@ -269,9 +271,9 @@ fn available(policy: &Policy, snapshot: &Snapshot) -> Result<(), Refusal> {
             let message =
                 format!("the policy `{}` is unavailable: the cluster does not serve {kind}", policy.name);
             let help = "it becomes available as soon as the kind's CRD is installed";
-            Err(Refusal::Waiting(
-                Diagnostic::error(codes::KIND_NOT_SERVED, policy.span.clone(), message).help(help),
-            ))
+            let diagnostic =
+                Diagnostic::error(codes::KIND_NOT_SERVED, policy.span.clone(), message).help(help);
+            Err(Refusal::Waiting(Box::new(diagnostic)))
         }
     }
 }

@@ -213,13 +213,13 @@ impl Writes<'_> {
             Verb::Upsert => merge::upsert(tree, value, shape, &mut on_write),
             Verb::Append => merge::append(tree, value, &mut on_write),
         };
-        merged.map_err(|error| self.bad(&fragment.node.span, error.to_string()))?;
+        merged.map_err(|error| self.bad(&fragment.node.span, &error.to_string()))?;
         self.settle(tree)
     }
 
     fn patch(&mut self, patch: &Value, tree: &mut Value) -> Result<()> {
         let before = tree.clone();
-        json_patch::apply(tree, patch).map_err(|error| self.bad(&self.rule.span, error.to_string()))?;
+        json_patch::apply(tree, patch).map_err(|error| self.bad(&self.rule.span, &error.to_string()))?;
         if before != *tree {
             let after = Some(tree.clone());
             self.wrote(FieldPath::root(), self.rule.span.clone(), Some(before), after);
@@ -269,7 +269,7 @@ impl Writes<'_> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    fn bad(&self, span: &Span, message: String) -> Failure {
+    fn bad(&self, span: &Span, message: &str) -> Failure {
         let message = format!("the mutation `{}` cannot be applied: {message}", self.rule.name);
         Box::new(Diagnostic::error(codes::NOT_APPLICABLE, span.clone(), message))
     }

@@ -74,7 +74,8 @@ fn from_config_map(
             return Ok(Value::Null);
         }
         let message = format!("{object} with the parameters of policy `{}` is not there", policy.name);
-        return Err(Refusal::Waiting(Diagnostic::error(codes::MISSING_OBJECT, Place::Nowhere, message)));
+        let diagnostic = Diagnostic::error(codes::MISSING_OBJECT, Place::Nowhere, message);
+        return Err(Refusal::Waiting(Box::new(diagnostic)));
     };
     let data = found.get("data").and_then(Value::as_object);
     let values = data.into_iter().flatten().map(|(name, text)| {

@@ -76,7 +76,7 @@ fn pinned_form(runtime: &Value) -> Value {
 /// The runtime that `config_map` pins for `train_job`.
 pub fn pinned_runtime(config_map: &Value, train_job: &Value) -> Result<Value, PinError> {
     let reference = pin_ref(train_job);
-    let owner = metadata(config_map).controller().and_then(|owner| owner.uid());
+    let owner = metadata(config_map).controller().and_then(super::super::object::OwnerRef::uid);
     if owner.is_none() || owner != metadata(train_job).uid() {
         return Err(PinError::Foreign(reference));
     }

@@ -4,7 +4,7 @@ use super::{
     Inputs, Refusal, children,
     evaluate::{Result, holds, json, tree},
     params, reference,
-    scope::{Fixed, Scope},
+    scope::{Fixed, Live, Scope},
     snapshot::{Runtime, Snapshot},
 };
 use crate::{
@@ -73,12 +73,12 @@ fn report(
         params: &params,
         event: None,
     };
-    let before = Fixed::new(policy, inputs, Vec::new());
+    let before = Fixed::new(policy, inputs, Live::default());
     if !holds(policy.activation.as_ref(), &Scope::of(&before), budget)? {
         return Ok(None);
     }
     let named = children::named(&before, budget)?;
-    let fixed = Fixed::new(policy, inputs, children::live(policy, &named, snapshot));
+    let fixed = Fixed::new(policy, inputs, Live::of(policy, &named, snapshot));
     let is_there = named.iter().filter(|it| it.resource == status.resource).any(|it| {
         snapshot.live.get(&it.reference).is_some_and(|object| children::is_ours(object, &snapshot.train_job))
     });
@@ -87,7 +87,7 @@ fn report(
     for (kind, from) in &status.conditions {
         conditions.push((kind.clone(), list(from, &scope, budget)?));
     }
-    let jobs = match &status.jobs_status {
+    let jobs = match &status.jobs {
         Some(template) if is_there => match tree(template, &scope, budget)? {
             Some(Value::Array(jobs)) => Some(jobs),
             _ => Some(Vec::new()),

@@ -21,9 +21,17 @@ type Result<T> = std::result::Result<T, Error>;
 pub(crate) struct Fixed<'p> {
     pub(crate) policy: &'p Policy,
     pub(crate) inputs: Inputs<'p>,
-    /// The values of `live.ID`, in the order of the policy's resources.
-    pub(crate) live: Vec<Val<'p>>,
+    live: Live<'p>,
     variables: Vec<OnceCell<Result<Val<'p>>>>,
+}
+
+/// What is on the cluster, in the order of the policy's resources and references.
+#[derive(Default)]
+pub(crate) struct Live<'p> {
+    /// The values of `live.ID`.
+    pub(crate) resources: Vec<Val<'p>>,
+    /// The values of `objects.NAME`.
+    pub(crate) references: Vec<Val<'p>>,
 }
 
 /// The documents that expressions read.
@@ -38,7 +46,7 @@ pub(crate) struct Inputs<'p> {
 }
 
 impl<'p> Fixed<'p> {
-    pub(crate) fn new(policy: &'p Policy, inputs: Inputs<'p>, live: Vec<Val<'p>>) -> Self {
+    pub(crate) fn new(policy: &'p Policy, inputs: Inputs<'p>, live: Live<'p>) -> Self {
         let variables = policy.variables.iter().map(|_| OnceCell::new()).collect();
         Fixed { policy, inputs, live, variables }
     }
@@ -60,7 +68,11 @@ impl<'p> Fixed<'p> {
         let Some(resource) = after_names.checked_sub(self.variables.len()) else {
             return self.variable(after_names, slot, budget);
         };
-        self.live.get(resource).cloned().ok_or_else(|| unbound(slot))
+        let found = match resource.checked_sub(self.policy.resources.len()) {
+            None => self.live.resources.get(resource),
+            Some(reference) => self.live.references.get(reference),
+        };
+        found.cloned().ok_or_else(|| unbound(slot))
     }
 
     fn variable(&self, index: usize, slot: usize, budget: &mut Budget) -> Result<Val<'p>> {
@@ -160,7 +172,8 @@ impl<'s, 'p: 's> Bindings<'s> for Scope<'s, 'p> {
             _ => {
                 let first_variable = NAMES.len();
                 let first_resource = first_variable + self.fixed.policy.variables.len();
-                let first_loop = first_resource + self.fixed.policy.resources.len();
+                let Policy { resources, references, .. } = self.fixed.policy;
+                let first_loop = first_resource + resources.len() + references.len();
                 match slot {
                     _ if slot >= first_loop => value(self.loops.get(slot - first_loop)),
                     _ if (first_variable..first_resource).contains(&slot) => {

@@ -62,9 +62,10 @@ impl Work {
         let message = format!("{}: {}{message}", reason(rule.reason), shown.unwrap_or_default());
         let place = Place::Field { object: job.to_string(), path };
         let label = format!("`{}` of policy `{}`", rule.name, fixed.policy.name);
-        let diagnostic = match rule.warning {
-            true => Diagnostic::warning(codes::VALIDATION_WARNING, place, message),
-            false => Diagnostic::error(codes::VALIDATION_FAILED, place, message),
+        let diagnostic = if rule.warning {
+            Diagnostic::warning(codes::VALIDATION_WARNING, place, message)
+        } else {
+            Diagnostic::error(codes::VALIDATION_FAILED, place, message)
         };
         Ok(Some(diagnostic.label(rule.span.clone(), label)))
     }

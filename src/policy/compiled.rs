@@ -160,11 +160,10 @@ pub(crate) struct Variable {
     pub(crate) reads_draft: bool,
 }
 
-/// A loop. Its names take the slots `slot` (the item) and, if `index`, the next.
+/// A loop. Its names take the next free slots: the item and, if `index`, its position.
 #[derive(Debug)]
 pub(crate) struct Loop {
     pub(crate) items: Expr,
-    pub(crate) slot: usize,
     pub(crate) index: bool,
 }
 
@@ -279,14 +278,13 @@ pub(crate) struct Status {
     /// The position of the resource among the policy's.
     pub(crate) resource: usize,
     pub(crate) conditions: Vec<(String, Expr)>,
-    pub(crate) jobs_status: Option<Template>,
+    pub(crate) jobs: Option<Template>,
     pub(crate) on_missing: OnMissing,
 }
 
 /// A kind whose changes matter.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    pub(crate) name: String,
     pub(crate) kind: Gvk,
     pub(crate) filter: Option<Expr>,
 }

@@ -72,7 +72,8 @@ impl Place {
             Watch,
         };
         match name {
-            "trainJob" | "runtime" | "params" | "config" => true,
+            "trainJob" | "config" => true,
+            "runtime" | "params" => self != Watch,
             "oldTrainJob" => self == Validation,
             "template" | "podSets" => match self {
                 Variable | Validation | Mutation | PodSet | Container | Resource => true,

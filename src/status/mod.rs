@@ -109,9 +109,10 @@ pub fn status(
             conditions.set(condition.clone());
         }
     }
-    let deadline = match finished || conditions.is_final() {
-        true => Deadline::None,
-        false => deadline::deadline(train_job, &conditions, now),
+    let deadline = if finished || conditions.is_final() {
+        Deadline::None
+    } else {
+        deadline::deadline(train_job, &conditions, now)
     };
     if deadline == Deadline::Passed {
         let message = "TrainJob exceeded its active deadline";

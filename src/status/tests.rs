@@ -1,3 +1,5 @@
+#![allow(clippy::needless_pass_by_value, reason = "literals read better without references")]
+
 use super::*;
 use crate::object::ObjectRef;
 use crate::plan::{Config, Runtime, Served};

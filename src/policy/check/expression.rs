@@ -1,6 +1,6 @@
 //! Expressions: compiled in the environment of their place, problems placed in the file.
 
-use super::Checker;
+use super::{Checked, Checker, Reported};
 use crate::{
     cel::{Bounds, Env, Type},
     diagnostic::{Diagnostic, Severity, codes},
@@ -32,24 +32,30 @@ impl Loops {
 
 impl Checker<'_> {
     /// A bare expression of any type.
-    pub(super) fn expression(&mut self, text: &Text, place: Place, loops: &Loops) -> Option<Expr> {
+    pub(super) fn expression(&mut self, text: &Text, place: Place, loops: &Loops) -> Checked<Expr> {
         self.compile(&Arc::new(text.clone()), 0..text.as_str().len(), place, loops).map(|(expr, _)| expr)
     }
 
     /// A bare expression that is true or false.
-    pub(super) fn condition(&mut self, what: &str, text: &Text, place: Place, loops: &Loops) -> Option<Expr> {
+    pub(super) fn condition(
+        &mut self,
+        what: &str,
+        text: &Text,
+        place: Place,
+        loops: &Loops,
+    ) -> Checked<Expr> {
         self.typed(what, "true or false", text, place, loops, |ty| matches!(ty, Type::Bool))
     }
 
-    /// The same for one that may be absent. `None` only if it is there and wrong.
+    /// The same for one that may be absent.
     pub(super) fn maybe_condition(
         &mut self,
         what: &str,
         text: Option<&Text>,
         place: Place,
         loops: &Loops,
-    ) -> Option<Option<Expr>> {
-        text.map_or(Some(None), |text| self.condition(what, text, place, loops).map(Some))
+    ) -> Checked<Option<Expr>> {
+        text.map(|text| self.condition(what, text, place, loops)).transpose()
     }
 
     /// A bare expression whose type `fits`, or is known only at run time.
@@ -61,22 +67,22 @@ impl Checker<'_> {
         place: Place,
         loops: &Loops,
         fits: impl Fn(&Type) -> bool,
-    ) -> Option<Expr> {
+    ) -> Checked<Expr> {
         let (expr, _) = self.compile(&Arc::new(text.clone()), 0..text.as_str().len(), place, loops)?;
         let ty = expr.program.ty();
         if ty.is_dyn() || fits(ty) {
-            return Some(expr);
+            return Ok(expr);
         }
         let message = format!("`{what}` must be {wanted}, this is {ty}");
         self.error(codes::WRONG_RESULT, text.span().clone(), message);
-        None
+        Err(Reported)
     }
 
     /// Text with holes, each of which is text, a number, a truth value or a quantity.
-    pub(super) fn pieces(&mut self, text: &Text, place: Place, loops: &Loops) -> Option<Vec<Piece>> {
+    pub(super) fn pieces(&mut self, text: &Text, place: Place, loops: &Loops) -> Checked<Vec<Piece>> {
         let parts = self.split(text)?;
         let shared = Arc::new(text.clone());
-        let pieces: Vec<Option<Piece>> =
+        let pieces: Vec<Checked<Piece>> =
             parts.into_iter().map(|part| self.piece(&shared, part, place, loops)).collect();
         pieces.into_iter().collect()
     }
@@ -87,15 +93,15 @@ impl Checker<'_> {
         part: Part,
         place: Place,
         loops: &Loops,
-    ) -> Option<Piece> {
+    ) -> Checked<Piece> {
         let range = match part {
-            Part::Text(text) => return Some(Piece::Text(text)),
+            Part::Text(text) => return Ok(Piece::Text(text)),
             Part::Hole(range) => range,
         };
         let (expr, _) = self.compile(text, range.clone(), place, loops)?;
         let ty = expr.program.ty();
         if is_textual(ty) {
-            return Some(Piece::Hole(expr));
+            return Ok(Piece::Hole(expr));
         }
         let message = format!("a hole within text must be text, a number, true or false; this is {ty}");
         let diagnostic = Diagnostic::error(codes::WRONG_RESULT, text.inside(range), message);
@@ -103,38 +109,37 @@ impl Checker<'_> {
             Type::Optional(_) => Some("give it a value for when it is absent: `….orValue(\"\")`".to_owned()),
             _ => None,
         }));
-        None
+        Err(Reported)
     }
 
     /// Where the holes of a text are.
-    pub(super) fn split(&mut self, text: &Text) -> Option<Vec<Part>> {
+    pub(super) fn split(&mut self, text: &Text) -> Checked<Vec<Part>> {
         match holes::split(text.as_str()) {
-            Ok(parts) => Some(parts),
+            Ok(parts) => Ok(parts),
             Err(Unclosed(at)) => {
                 let diagnostic =
                     Diagnostic::error(codes::UNCLOSED_HOLE, text.inside(at..at + 2), "this hole has no end");
                 self.report(
                     diagnostic.help("it ends with `}`; a `${` that is meant as text is written `$${`"),
                 );
-                None
+                Err(Reported)
             }
         }
     }
 
     /// The loops of a `forEach`, compiled, and those around what they repeat.
-    pub(super) fn loops(&mut self, each: &[ForEach], place: Place) -> Option<(Vec<Loop>, Loops)> {
+    pub(super) fn loops(&mut self, each: &[ForEach], place: Place) -> Checked<(Vec<Loop>, Loops)> {
         let mut loops = Loops::none();
         let mut compiled = Vec::new();
         let mut valid = true;
         for ForEach { var, index, items } in each {
             valid &= self.identifier(var) & index.as_ref().is_none_or(|index| self.identifier(index));
-            let slot = self.first_loop_slot() + loops.0.len();
             let (ty, bounds) = match self.compile_list(items, place, &loops) {
-                Some((expr, item, bounds)) => {
-                    compiled.push(Loop { items: expr, slot, index: index.is_some() });
+                Ok((expr, item, bounds)) => {
+                    compiled.push(Loop { items: expr, index: index.is_some() });
                     (item, bounds)
                 }
-                None => {
+                Err(Reported) => {
                     valid = false;
                     (Type::Dyn, Bounds::default())
                 }
@@ -142,10 +147,10 @@ impl Checker<'_> {
             loops.0.push((var.as_str().to_owned(), ty, bounds));
             loops.0.extend(index.iter().map(|it| (it.as_str().to_owned(), Type::Int, Bounds::default())));
         }
-        valid.then_some((compiled, loops))
+        valid.then_some((compiled, loops)).ok_or(Reported)
     }
 
-    fn compile_list(&mut self, text: &Text, place: Place, loops: &Loops) -> Option<(Expr, Type, Bounds)> {
+    fn compile_list(&mut self, text: &Text, place: Place, loops: &Loops) -> Checked<(Expr, Type, Bounds)> {
         let (expr, bounds) = self.compile(&Arc::new(text.clone()), 0..text.as_str().len(), place, loops)?;
         let item = match expr.program.ty() {
             Type::List(item) => (**item).clone(),
@@ -153,11 +158,11 @@ impl Checker<'_> {
             other => {
                 let message = format!("`in` must be a list, this is {other}");
                 self.error(codes::WRONG_RESULT, text.span().clone(), message);
-                return None;
+                return Err(Reported);
             }
         };
         let bounds = bounds.items.as_deref().cloned().unwrap_or_default();
-        Some((expr, item, bounds))
+        Ok((expr, item, bounds))
     }
 
     /// Compiles a part of a text. Problems are reported; with an error there is no expression.
@@ -167,7 +172,7 @@ impl Checker<'_> {
         range: Range<usize>,
         place: Place,
         loops: &Loops,
-    ) -> Option<(Expr, Bounds)> {
+    ) -> Checked<(Expr, Bounds)> {
         let source = text.as_str().get(range.clone()).unwrap_or_default();
         let compiled = self.env(place, loops).compile(source);
         for issue in compiled.issues {
@@ -182,7 +187,7 @@ impl Checker<'_> {
             };
             self.report(diagnostic.maybe_help(elsewhere.or(issue.help)));
         }
-        let program = compiled.program?;
+        let program = compiled.program.ok_or(Reported)?;
         self.used.extend(program.variables());
         if !program.is_deterministic() && !self.random_allowed {
             let message =
@@ -190,7 +195,7 @@ impl Checker<'_> {
             let diagnostic = Diagnostic::error(codes::RANDOM_VALUE, text.inside(range.clone()), message);
             self.report(diagnostic.help("`apply: {update: Never}`"));
         }
-        Some((Expr::new(program, Arc::clone(text), range.start), compiled.bounds))
+        Ok((Expr::new(program, Arc::clone(text), range.start), compiled.bounds))
     }
 }
 

@@ -23,6 +23,7 @@ use crate::{
     diagnostic::{self, Code, Diagnostic, Span, codes},
     object::{FieldPath, Gvk},
     schema::{self, Schemas, TypeId},
+    yaml::Node,
 };
 use expression::Loops;
 use std::{
@@ -42,6 +43,12 @@ pub fn check(document: &Document) -> (Option<Policy>, Vec<Diagnostic>) {
     let policy = policy.filter(|_| !diagnostic::has_errors(&diagnostics));
     (policy, diagnostics)
 }
+
+/// What is wrong has been reported.
+#[derive(Clone, Copy, Debug)]
+struct Reported;
+
+type Checked<T> = Result<T, Reported>;
 
 struct Checker<'d> {
     document: &'d Document,
@@ -99,15 +106,19 @@ impl<'d> Checker<'d> {
             order: document.order,
             slot: document.activation.slot.as_ref().map(|(slot, _)| *slot),
             activation: activation
-                .and_then(|text| self.condition("expression", text, Place::Activation, &Loops::none())),
+                .and_then(|text| self.condition("expression", text, Place::Activation, &Loops::none()).ok()),
             requires: document.activation.requires.iter().map(|kind| self.kind(kind).0).collect(),
             params: self.check_params(),
             variables,
-            validations: document.validations.iter().filter_map(|rule| self.validation(rule)).collect(),
+            validations: document.validations.iter().filter_map(|rule| self.validation(rule).ok()).collect(),
             mutations: self.mutations(),
-            resources: document.resources.iter().filter_map(|resource| self.resource(resource)).collect(),
-            status: document.status.as_ref().and_then(|status| self.status(status)),
-            watches: document.watches.iter().filter_map(|watch| self.watch(watch)).collect(),
+            resources: document
+                .resources
+                .iter()
+                .filter_map(|resource| self.resource(resource).ok())
+                .collect(),
+            status: document.status.as_ref().and_then(|status| self.status(status).ok()),
+            watches: document.watches.iter().filter_map(|watch| self.watch(watch).ok()).collect(),
             references: document
                 .references
                 .iter()
@@ -159,11 +170,6 @@ impl<'d> Checker<'d> {
         }
     }
 
-    /// The slot of the outermost loop variable.
-    fn first_loop_slot(&self) -> usize {
-        scope::NAMES.len() + self.document.variables.len() + self.document.resources.len()
-    }
-
     fn language(&mut self) {
         if let Some(language) = &self.document.language
             && language.as_str() != "1"
@@ -192,14 +198,15 @@ impl<'d> Checker<'d> {
         let document = self.document;
         let variables: Vec<&Text> = document.variables.iter().map(|it| &it.name).collect();
         let resources: Vec<&Text> = document.resources.iter().map(|it| &it.id).collect();
-        for name in variables.iter().chain(&resources) {
+        let references: Vec<&Text> = document.references.iter().map(|it| &it.name).collect();
+        for name in variables.iter().chain(&resources).chain(&references) {
             self.identifier(name);
         }
         self.unique(variables);
         self.unique(resources);
         self.unique(document.validations.iter().map(|it| &it.name).collect());
         self.unique(document.mutations.iter().map(|it| &it.name).collect());
-        self.unique(document.references.iter().map(|it| &it.name).collect());
+        self.unique(references);
         self.unique(document.watches.iter().map(|it| &it.name).collect());
     }
 
@@ -233,7 +240,7 @@ impl<'d> Checker<'d> {
 
     fn check_params(&mut self) -> Option<Params> {
         let params = self.document.params.as_ref()?;
-        let values = params.values.as_ref().map_or_else(|| serde_json::json!({}), |node| node.to_json());
+        let values = params.values.as_ref().map_or_else(|| serde_json::json!({}), Node::to_json);
         let errors = schema::validate(&self.schemas, self.params, &values, None);
         for error in errors.into_iter().filter(|error| error.reason != schema::validate::Reason::Required) {
             let node = params.values.as_ref();
@@ -267,6 +274,12 @@ impl<'d> Checker<'d> {
             let ty = self.live_type(resource);
             let name = format!("live.{}", resource.id.as_str());
             env.declare(if place.has_live() { name } else { String::new() }, &ty, Bounds::default());
+        }
+        for reference in &self.document.references {
+            let ty = self.kind(&reference.kind).1.map_or(Type::Dyn, |ty| schema::cel_type(&self.schemas, ty));
+            let name = format!("objects.{}", reference.name.as_str());
+            let name = if place.has_live() { name } else { String::new() };
+            env.declare(name, &Type::map(Type::String, ty), Bounds::default());
         }
         loops.declare(&mut env);
         env

@@ -1,13 +1,14 @@
 //! Resources, status and watches: the objects around the pods.
 
-use super::{Checker, expression::Loops};
+use super::{Checked, Checker, Reported, expression::Loops};
 use crate::{
     cel::Type,
     diagnostic::{Diagnostic, codes},
     object::Gvk,
     policy::{
-        compiled::{Piece, Resource, Status, Template, Update, Watch},
+        compiled::{Expr, Piece, Resource, Status, Template, Update, Watch},
         document::{self, Text},
+        fields::wrong_type,
         scope::{Place, types},
     },
     schema::{self, TypeId},
@@ -23,26 +24,26 @@ impl Checker<'_> {
         if resource.for_each.is_empty() { Type::optional(object) } else { Type::map(Type::String, object) }
     }
 
-    pub(super) fn resource(&mut self, resource: &document::Resource) -> Option<Resource> {
+    pub(super) fn resource(&mut self, resource: &document::Resource) -> Checked<Resource> {
         let place = Place::Resource;
         let kind = self.resource_kind(&resource.template);
         // The loops decide which objects there are, so like the name they must not depend on what rules change.
         let (compiled, loops) = self.loops(&resource.for_each, Place::ResourceName)?;
         let include_when = self.maybe_condition("includeWhen", resource.include_when.as_ref(), place, &loops);
         let update = match &resource.update {
-            document::Update::Always => Some(Update::Always),
-            document::Update::WhenSuspended => Some(Update::WhenSuspended),
-            document::Update::Never => Some(Update::Never),
+            document::Update::Always => Ok(Update::Always),
+            document::Update::WhenSuspended => Ok(Update::WhenSuspended),
+            document::Update::Never => Ok(Update::Never),
             document::Update::When(text) => {
                 self.condition("when", text, Place::ResourceName, &loops).map(Update::When)
             }
         };
         let name = self.resource_name(resource, &loops);
         let (kind, ty) = kind?;
-        self.random_allowed = matches!(update, Some(Update::Never));
+        self.random_allowed = matches!(update, Ok(Update::Never));
         let template = self.template(&resource.template, ty, place, &loops);
         self.random_allowed = false;
-        Some(Resource {
+        Ok(Resource {
             id: resource.id.as_str().to_owned(),
             span: resource.id.span().clone(),
             kind,
@@ -57,7 +58,7 @@ impl Checker<'_> {
     }
 
     /// What kind of object a template makes. It must be written out: permissions and watches follow from it.
-    fn resource_kind(&mut self, template: &Node) -> Option<(Gvk, Option<TypeId>)> {
+    fn resource_kind(&mut self, template: &Node) -> Checked<(Gvk, Option<TypeId>)> {
         let api_version = self.literal_field(template, "apiVersion");
         let kind = self.literal_field(template, "kind");
         let (api_version, kind) = (api_version?, kind?);
@@ -73,21 +74,21 @@ impl Checker<'_> {
             let message = format!("{} lives in no namespace, so no TrainJob can own it", kind.as_str());
             self.error(codes::FORBIDDEN_FIELD, kind.span().clone(), message);
         }
-        Some((Gvk::new(api_version.as_str(), kind.as_str()), ty))
+        Ok((Gvk::new(api_version.as_str(), kind.as_str()), ty))
     }
 
-    fn literal_field(&mut self, template: &Node, name: &str) -> Option<Text> {
+    fn literal_field(&mut self, template: &Node, name: &str) -> Checked<Text> {
         let text = template.get(name).and_then(Text::string).filter(|text| !text.as_str().contains("${"));
         if text.is_none() {
             let span = template.get(name).map_or(&template.span, |node| &node.span);
             let message = format!("the template's `{name}` must be there, and without holes");
             self.error(codes::MISSING_FIELD, span.clone(), message);
         }
-        text
+        text.ok_or(Reported)
     }
 
     /// The name of the object, known before any rule has run. The namespace and the owners are not the policy's.
-    fn resource_name(&mut self, resource: &document::Resource, loops: &Loops) -> Option<Vec<Piece>> {
+    fn resource_name(&mut self, resource: &document::Resource, loops: &Loops) -> Checked<Vec<Piece>> {
         let metadata = resource.template.get("metadata");
         for field in ["namespace", "ownerReferences"] {
             if let Some(node) = metadata.and_then(|metadata| metadata.get(field)) {
@@ -102,12 +103,12 @@ impl Checker<'_> {
         let Some(name) = metadata.and_then(|metadata| metadata.get("name")).and_then(Text::string) else {
             let message = "the template needs `metadata.name`";
             self.error(codes::MISSING_FIELD, resource.template.span.clone(), message);
-            return None;
+            return Err(Reported);
         };
         self.pieces(&name, Place::ResourceName, loops)
     }
 
-    pub(super) fn status(&mut self, status: &document::Status) -> Option<Status> {
+    pub(super) fn status(&mut self, status: &document::Status) -> Checked<Status> {
         let (place, loops) = (Place::Status, Loops::none());
         let resource =
             self.document.resources.iter().position(|it| it.id.as_str() == status.resource.as_str());
@@ -119,46 +120,43 @@ impl Checker<'_> {
             let known: Vec<&str> = self.document.resources.iter().map(|it| it.id.as_str()).collect();
             self.report(diagnostic.did_you_mean(name, known));
         }
-        let conditions: Vec<Option<_>> =
+        let conditions: Vec<Checked<_>> =
             status.conditions.iter().map(|it| self.status_condition(it)).collect();
-        let jobs_status = status.jobs_status.as_ref().map_or(Some(None), |node| {
-            self.template(node, Some(types().jobs_status), place, &loops).map(Some)
-        });
-        Some(Status {
-            resource: resource?,
-            conditions: conditions.into_iter().collect::<Option<_>>()?,
-            jobs_status: jobs_status?,
+        let wanted = Some(types().jobs_status);
+        let jobs =
+            status.jobs_status.as_ref().map(|node| self.template(node, wanted, place, &loops)).transpose();
+        Ok(Status {
+            resource: resource.ok_or(Reported)?,
+            conditions: conditions.into_iter().collect::<Checked<_>>()?,
+            jobs: jobs?,
             on_missing: status.on_missing,
         })
     }
 
-    fn status_condition(
-        &mut self,
-        condition: &document::StatusCondition,
-    ) -> Option<(String, crate::policy::compiled::Expr)> {
+    fn status_condition(&mut self, condition: &document::StatusCondition) -> Checked<(String, Expr)> {
         let is_list = |ty: &Type| matches!(ty, Type::List(_));
         let wanted = "a list of conditions";
         let from = self.typed("from", wanted, &condition.from, Place::Status, &Loops::none(), is_list)?;
-        Some((condition.r#type.as_str().to_owned(), from))
+        Ok((condition.r#type.as_str().to_owned(), from))
     }
 
-    pub(super) fn watch(&mut self, watch: &document::Watch) -> Option<Watch> {
+    pub(super) fn watch(&mut self, watch: &document::Watch) -> Checked<Watch> {
         let filter = self.maybe_condition("filter", watch.filter.as_ref(), Place::Watch, &Loops::none())?;
-        Some(Watch { name: watch.name.as_str().to_owned(), kind: self.kind(&watch.kind).0, filter })
+        Ok(Watch { kind: self.kind(&watch.kind).0, filter })
     }
 
     /// JSON Patch operations: a list of maps with `op`, `path` and, as the operation wants, `value` or `from`.
-    pub(super) fn json_patch(&mut self, node: &Node, place: Place, loops: &Loops) -> Option<Template> {
+    pub(super) fn json_patch(&mut self, node: &Node, place: Place, loops: &Loops) -> Checked<Template> {
         let Kind::List(items) = &node.kind else {
-            self.report(crate::policy::fields::wrong_type(node, "jsonPatch", "a list of operations"));
-            return None;
+            self.report(wrong_type(node, "jsonPatch", "a list of operations"));
+            return Err(Reported);
         };
         let mut valid = true;
         for item in items {
             valid &= self.patch_operation(item);
         }
         let template = self.template(node, None, place, loops)?;
-        valid.then_some(template)
+        valid.then_some(template).ok_or(Reported)
     }
 
     fn patch_operation(&mut self, item: &Node) -> bool {

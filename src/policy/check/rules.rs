@@ -1,6 +1,6 @@
 //! Validations and mutations.
 
-use super::{Checker, expression::Loops};
+use super::{Checked, Checker, expression::Loops};
 use crate::{
     cel::Type,
     policy::{
@@ -11,16 +11,15 @@ use crate::{
 };
 
 impl Checker<'_> {
-    pub(super) fn validation(&mut self, rule: &document::Validation) -> Option<Validation> {
+    pub(super) fn validation(&mut self, rule: &document::Validation) -> Checked<Validation> {
         let place = Place::Validation;
         let (compiled, loops) = self.loops(&rule.for_each, place)?;
         let when = self.maybe_condition("when", rule.when.as_ref(), place, &loops);
         let path = self.pieces(&rule.path, place, &loops);
-        let value =
-            rule.value.as_ref().map_or(Some(None), |text| self.expression(text, place, &loops).map(Some));
+        let value = rule.value.as_ref().map(|text| self.expression(text, place, &loops)).transpose();
         let expr = self.condition("expression", &rule.expression, place, &loops);
         let message = self.message(rule, &loops);
-        Some(Validation {
+        Ok(Validation {
             name: rule.name.as_str().to_owned(),
             span: rule.name.span().clone(),
             when: when?,
@@ -34,12 +33,12 @@ impl Checker<'_> {
         })
     }
 
-    fn message(&mut self, rule: &document::Validation, loops: &Loops) -> Option<Message> {
+    fn message(&mut self, rule: &document::Validation, loops: &Loops) -> Checked<Message> {
         match &rule.message {
-            document::Message::Fixed(text) => Some(Message::Fixed(text.as_str().to_owned())),
+            document::Message::Fixed(text) => Ok(Message::Fixed(text.as_str().to_owned())),
             document::Message::None => {
                 let expression: Vec<&str> = rule.expression.as_str().split_whitespace().collect();
-                Some(Message::Fixed(format!("failed rule: {}", expression.join(" "))))
+                Ok(Message::Fixed(format!("failed rule: {}", expression.join(" "))))
             }
             document::Message::Expression(text) => {
                 let is_text = |ty: &Type| matches!(ty, Type::String);
@@ -52,12 +51,12 @@ impl Checker<'_> {
     /// The mutations in the order in which they run.
     pub(super) fn mutations(&mut self) -> Vec<Mutation> {
         let mut mutations: Vec<Mutation> =
-            self.document.mutations.iter().filter_map(|rule| self.mutation(rule)).collect();
+            self.document.mutations.iter().filter_map(|rule| self.mutation(rule).ok()).collect();
         mutations.sort_by_key(|rule| rule.phase);
         mutations
     }
 
-    fn mutation(&mut self, rule: &document::Mutation) -> Option<Mutation> {
+    fn mutation(&mut self, rule: &document::Mutation) -> Checked<Mutation> {
         let place = match (&rule.pod_sets, &rule.containers) {
             (_, Some(_)) => Place::Container,
             (Some(_), None) => Place::PodSet,
@@ -65,16 +64,13 @@ impl Checker<'_> {
         };
         let (compiled, loops) = self.loops(&rule.for_each, Place::Mutation)?;
         let when = self.maybe_condition("when", rule.when.as_ref(), Place::Mutation, &loops);
-        let pod_sets = rule.pod_sets.as_ref().map_or(Some(None), |it| self.selector(it, &loops).map(Some));
-        let containers =
-            rule.containers.as_ref().map_or(Some(None), |it| self.container_selector(it, &loops).map(Some));
+        let pod_sets = rule.pod_sets.as_ref().map(|it| self.selector(it, &loops)).transpose();
+        let containers = rule.containers.as_ref().map(|it| self.container_selector(it, &loops)).transpose();
         let remove = self.removals(&rule.remove, place);
         let fragments = self.fragments(rule, place, &loops);
-        let json_patch = rule
-            .json_patch
-            .as_ref()
-            .map_or(Some(None), |node| self.json_patch(node, place, &loops).map(Some));
-        Some(Mutation {
+        let json_patch =
+            rule.json_patch.as_ref().map(|node| self.json_patch(node, place, &loops)).transpose();
+        Ok(Mutation {
             name: rule.name.as_str().to_owned(),
             span: rule.name.span().clone(),
             phase: rule.phase,
@@ -91,27 +87,24 @@ impl Checker<'_> {
         })
     }
 
-    fn selector(&mut self, selector: &document::Selector, loops: &Loops) -> Option<Selector> {
+    fn selector(&mut self, selector: &document::Selector, loops: &Loops) -> Checked<Selector> {
         let text = |checker: &mut Self, text: Option<&document::Text>| {
-            text.map_or(Some(None), |text| checker.pieces(text, Place::Mutation, loops).map(Some))
+            text.map(|text| checker.pieces(text, Place::Mutation, loops)).transpose()
         };
         let name = text(self, selector.name.as_ref());
         let ancestor = text(self, selector.ancestor.as_ref());
         let condition = self.maybe_condition("where", selector.condition.as_ref(), Place::PodSet, loops);
-        Some(Selector { name: name?, ancestor: ancestor?, condition: condition?, first: selector.first })
+        Ok(Selector { name: name?, ancestor: ancestor?, condition: condition?, first: selector.first })
     }
 
     fn container_selector(
         &mut self,
         selector: &document::ContainerSelector,
         loops: &Loops,
-    ) -> Option<ContainerSelector> {
-        let name = selector
-            .name
-            .as_ref()
-            .map_or(Some(None), |text| self.pieces(text, Place::PodSet, loops).map(Some));
+    ) -> Checked<ContainerSelector> {
+        let name = selector.name.as_ref().map(|text| self.pieces(text, Place::PodSet, loops)).transpose();
         let condition = self.maybe_condition("where", selector.condition.as_ref(), Place::Container, loops);
-        Some(ContainerSelector { name: name?, condition: condition?, of: selector.of, first: selector.first })
+        Ok(ContainerSelector { name: name?, condition: condition?, of: selector.of, first: selector.first })
     }
 }
 

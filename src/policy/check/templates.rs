@@ -1,7 +1,7 @@
 //! Templates: YAML with holes, held against the schema of what they become.
 
 use super::{
-    Checker,
+    Checked, Checker, Reported,
     expression::Loops,
     fit::{Fit, describe, fit},
 };
@@ -9,8 +9,9 @@ use crate::{
     cel::Type,
     diagnostic::{Diagnostic, Span, codes},
     policy::{
-        compiled::{Hole, Piece, Template},
+        compiled::{Expr, Hole, Piece, Template},
         document::Text,
+        fields::wrong_type,
         holes::Part,
         scope::Place,
     },
@@ -33,14 +34,14 @@ impl Checker<'_> {
         wanted: Option<TypeId>,
         place: Place,
         loops: &Loops,
-    ) -> Option<Template> {
+    ) -> Checked<Template> {
         match &node.kind {
             Kind::Null => {
                 let diagnostic = Diagnostic::error(codes::NULL_VALUE, node.span.clone(), "null is no value");
                 self.report(
                     diagnostic.help("leave the field out, or fill it with an optional that is absent"),
                 );
-                None
+                Err(Reported)
             }
             Kind::String(_) => self.string(node, wanted, place, loops),
             Kind::Bool(_) | Kind::Number(_) => self.literal(node, wanted),
@@ -55,14 +56,14 @@ impl Checker<'_> {
         wanted: Option<TypeId>,
         place: Place,
         loops: &Loops,
-    ) -> Option<Template> {
-        let text = Text::string(node)?;
+    ) -> Checked<Template> {
+        let text = Text::string(node).ok_or(Reported)?;
         let parts = self.split(&text)?;
         if let [Part::Hole(range)] = parts.as_slice() {
             let shared = Arc::new(text);
             let (expr, _) = self.compile(&shared, range.clone(), place, loops)?;
             let as_text = self.hole_fits(expr.program.ty(), wanted, &shared.inside(range.clone()))?;
-            return Some(Template::Hole(Hole { expr, as_text }));
+            return Ok(Template::Hole(Hole { expr, as_text }));
         }
         self.must_take(&Type::String, wanted, &node.span)?;
         if let [] | [Part::Text(_)] = parts.as_slice() {
@@ -70,49 +71,49 @@ impl Checker<'_> {
                 Part::Text(text) => text,
                 Part::Hole(_) => String::new(),
             });
-            return Some(Template::Literal(Value::String(plain)));
+            return Ok(Template::Literal(Value::String(plain)));
         }
         let shared = Arc::new(text);
-        let pieces: Vec<Option<Piece>> =
+        let pieces: Vec<Checked<Piece>> =
             parts.into_iter().map(|part| self.piece(&shared, part, place, loops)).collect();
-        pieces.into_iter().collect::<Option<Vec<_>>>().map(Template::Text)
+        pieces.into_iter().collect::<Checked<Vec<_>>>().map(Template::Text)
     }
 
     /// Whether the value becomes its text; reports and returns nothing if it does not fit.
-    fn hole_fits(&mut self, ty: &Type, wanted: Option<TypeId>, span: &Span) -> Option<bool> {
-        let Some(wanted) = wanted else { return Some(false) };
+    fn hole_fits(&mut self, ty: &Type, wanted: Option<TypeId>, span: &Span) -> Checked<bool> {
+        let Some(wanted) = wanted else { return Ok(false) };
         match fit(&self.schemas, ty, wanted) {
-            Fit::Yes => Some(false),
-            Fit::AsText => Some(true),
+            Fit::Yes => Ok(false),
+            Fit::AsText => Ok(true),
             Fit::No => {
                 let message =
                     format!("the field takes {}, the hole is {ty}", describe(&self.schemas, wanted));
                 self.error(codes::WRONG_RESULT, span.clone(), message);
-                None
+                Err(Reported)
             }
         }
     }
 
-    fn must_take(&mut self, ty: &Type, wanted: Option<TypeId>, span: &Span) -> Option<()> {
+    fn must_take(&mut self, ty: &Type, wanted: Option<TypeId>, span: &Span) -> Checked<()> {
         match wanted {
             Some(wanted) if fit(&self.schemas, ty, wanted) != Fit::Yes => {
                 let message =
                     format!("the field takes {}, not {}", describe(&self.schemas, wanted), named(ty));
                 self.error(codes::WRONG_RESULT, span.clone(), message);
-                None
+                Err(Reported)
             }
-            _ => Some(()),
+            _ => Ok(()),
         }
     }
 
-    fn literal(&mut self, node: &Node, wanted: Option<TypeId>) -> Option<Template> {
+    fn literal(&mut self, node: &Node, wanted: Option<TypeId>) -> Checked<Template> {
         let ty = match &node.kind {
             Kind::Bool(_) => Type::Bool,
             Kind::Number(number) if number.is_f64() => Type::Double,
             _ => Type::Int,
         };
         self.must_take(&ty, wanted, &node.span)?;
-        Some(Template::Literal(node.to_json()))
+        Ok(Template::Literal(node.to_json()))
     }
 
     fn list(
@@ -122,13 +123,13 @@ impl Checker<'_> {
         wanted: Option<TypeId>,
         place: Place,
         loops: &Loops,
-    ) -> Option<Template> {
+    ) -> Checked<Template> {
         let (item, kind) = match wanted.map(|wanted| &self.schemas.get(wanted).shape) {
             None | Some(Shape::Any) => (None, None),
             Some(Shape::List(list)) => (Some(list.item), Some(list.kind.clone())),
             Some(_) => {
                 self.must_take(&Type::list(Type::Dyn), wanted, &node.span)?;
-                return None;
+                return Err(Reported);
             }
         };
         let mut valid = true;
@@ -138,10 +139,10 @@ impl Checker<'_> {
             if let (Some(ListKind::Map(keys)), Some(item)) = (&kind, item) {
                 valid &= self.has_keys(node, keys, item);
             }
-            valid &= template.is_some();
+            valid &= template.is_ok();
             templates.extend(template);
         }
-        valid.then(|| fold(Template::List(templates)))
+        valid.then(|| fold(Template::List(templates))).ok_or(Reported)
     }
 
     /// An item of a list that is merged by keys has those that have no default.
@@ -165,11 +166,11 @@ impl Checker<'_> {
         wanted: Option<TypeId>,
         place: Place,
         loops: &Loops,
-    ) -> Option<Template> {
+    ) -> Checked<Template> {
         if let [Entry { key, value, .. }] = entries
             && key == RAW
         {
-            return Some(Template::Literal(value.to_json()));
+            return Ok(Template::Literal(value.to_json()));
         }
         self.must_take(&Type::map(Type::String, Type::Dyn), wanted, &node.span)?;
         let mut valid = true;
@@ -178,30 +179,25 @@ impl Checker<'_> {
         for entry in entries {
             if entry.key == WHEN {
                 let condition = self.when(&entry.value, place, loops);
-                valid &= condition.is_some();
-                when = condition.map(Box::new);
+                valid &= condition.is_ok();
+                when = condition.ok().map(Box::new);
                 continue;
             }
             let (known, child) = self.child(entry, wanted);
             let template = self.template(&entry.value, child, place, loops);
-            valid &= known && template.is_some();
+            valid &= known && template.is_ok();
             templates.extend(template.map(|template| (entry.key.clone(), template)));
         }
-        valid.then(|| fold(Template::Map { when, entries: templates }))
+        valid.then(|| fold(Template::Map { when, entries: templates })).ok_or(Reported)
     }
 
     /// The condition under a `$when`.
-    pub(super) fn when(
-        &mut self,
-        node: &Node,
-        place: Place,
-        loops: &Loops,
-    ) -> Option<crate::policy::compiled::Expr> {
+    pub(super) fn when(&mut self, node: &Node, place: Place, loops: &Loops) -> Checked<Expr> {
         match Text::expression(node) {
             Some(text) => self.condition(WHEN, &text, place, loops),
             None => {
-                self.report(crate::policy::fields::wrong_type(node, WHEN, "an expression"));
-                None
+                self.report(wrong_type(node, WHEN, "an expression"));
+                Err(Reported)
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Variables: declared in any order, checked in the order in which they need each other.
 
-use super::{Checker, expression::Loops};
+use super::{Checked, Checker, Reported, expression::Loops};
 use crate::{
     cel,
     diagnostic::{Diagnostic, codes},
@@ -25,7 +25,7 @@ impl Checker<'_> {
         };
         let mut variables: Vec<Option<Variable>> = self.document.variables.iter().map(|_| None).collect();
         for index in order {
-            let compiled = self.variable(index, &variables);
+            let compiled = self.variable(index, &variables).ok();
             if let Some(place) = variables.get_mut(index) {
                 *place = compiled;
             }
@@ -34,8 +34,8 @@ impl Checker<'_> {
         variables.into_iter().flatten().collect()
     }
 
-    fn variable(&mut self, index: usize, done: &[Option<Variable>]) -> Option<Variable> {
-        let variable = self.document.variables.get(index)?;
+    fn variable(&mut self, index: usize, done: &[Option<Variable>]) -> Checked<Variable> {
+        let variable = self.document.variables.get(index).ok_or(Reported)?;
         let text = std::sync::Arc::new(variable.expression.clone());
         let range = 0..text.as_str().len();
         let (expr, bounds) = self.compile(&text, range, Place::Variable, &Loops::none())?;
@@ -47,7 +47,7 @@ impl Checker<'_> {
             None => scope::is_draft(*slot),
             Some(other) => done.get(other).and_then(Option::as_ref).is_some_and(|other| other.reads_draft),
         });
-        Some(Variable { name: variable.name.as_str().to_owned(), expr, reads_draft })
+        Ok(Variable { name: variable.name.as_str().to_owned(), expr, reads_draft })
     }
 
     /// The variables that a variable names.

@@ -1,6 +1,6 @@
 //! What a mutation writes: paths to remove, and fragments held against the type of what they go into.
 
-use super::{Checker, expression::Loops, fit::describe};
+use super::{Checked, Checker, Reported, expression::Loops, fit::describe};
 use crate::{
     diagnostic::{Diagnostic, codes},
     object::{FieldPath, path::Step},
@@ -25,35 +25,35 @@ pub(crate) fn target_type(place: Place) -> TypeId {
 
 impl Checker<'_> {
     /// The paths of `remove`.
-    pub(super) fn removals(&mut self, texts: &[Text], place: Place) -> Option<Vec<FieldPath>> {
-        let paths: Vec<Option<FieldPath>> = texts.iter().map(|text| self.removal(text, place)).collect();
+    pub(super) fn removals(&mut self, texts: &[Text], place: Place) -> Checked<Vec<FieldPath>> {
+        let paths: Vec<Checked<FieldPath>> = texts.iter().map(|text| self.removal(text, place)).collect();
         paths.into_iter().collect()
     }
 
-    fn removal(&mut self, text: &Text, place: Place) -> Option<FieldPath> {
+    fn removal(&mut self, text: &Text, place: Place) -> Checked<FieldPath> {
         let path = match FieldPath::parse(text.as_str()) {
             Ok(path) => path,
             Err(error) => {
                 self.error(codes::NO_SUCH_PATH, text.span().clone(), error.to_string());
-                return None;
+                return Err(Reported);
             }
         };
         let mut ty = Some(target_type(place));
         for step in path.steps() {
             ty = self.step(ty, step, text)?;
         }
-        Some(path)
+        Ok(path)
     }
 
-    /// The type one step further, if it is known; nothing if there is no such step.
-    fn step(&mut self, ty: Option<TypeId>, step: &Step, text: &Text) -> Option<Option<TypeId>> {
-        let Some(ty) = ty else { return Some(None) };
+    /// The type one step further, if it is known.
+    fn step(&mut self, ty: Option<TypeId>, step: &Step, text: &Text) -> Checked<Option<TypeId>> {
+        let Some(ty) = ty else { return Ok(None) };
         let (name, item) = match step {
             Step::Field(name) | Step::Key(name) => (name, None),
-            Step::Index(_) => return Some(self.schemas.item(ty)),
+            Step::Index(_) => return Ok(self.schemas.item(ty)),
             Step::Item(values) => match values.first() {
                 Some((name, _)) => (name, self.schemas.item(ty)),
-                None => return Some(self.schemas.item(ty)),
+                None => return Ok(self.schemas.item(ty)),
             },
         };
         let entry = Entry {
@@ -62,7 +62,7 @@ impl Checker<'_> {
             value: Node::null(text.span().clone()),
         };
         let (known, child) = self.child(&entry, Some(item.unwrap_or(ty)));
-        known.then_some(if item.is_some() { item } else { child })
+        known.then_some(if item.is_some() { item } else { child }).ok_or(Reported)
     }
 
     /// The fragments of `set`, `append` and `upsert`, in the order in which they take effect.
@@ -71,9 +71,9 @@ impl Checker<'_> {
         rule: &document::Mutation,
         place: Place,
         loops: &Loops,
-    ) -> Option<Vec<Fragment>> {
+    ) -> Checked<Vec<Fragment>> {
         let written = [(&rule.set, Verb::Set), (&rule.append, Verb::Append), (&rule.upsert, Verb::Upsert)];
-        let fragments: Vec<Option<Fragment>> = written
+        let fragments: Vec<Checked<Fragment>> = written
             .into_iter()
             .filter_map(|(node, verb)| Some((node.as_ref()?, verb)))
             .map(|(node, verb)| self.fragment(node, verb, place, loops))
@@ -81,15 +81,15 @@ impl Checker<'_> {
         fragments.into_iter().collect()
     }
 
-    fn fragment(&mut self, node: &Node, verb: Verb, place: Place, loops: &Loops) -> Option<Fragment> {
+    fn fragment(&mut self, node: &Node, verb: Verb, place: Place, loops: &Loops) -> Checked<Fragment> {
         let ty = target_type(place);
         let Some(entries) = node.as_map() else {
             self.report(wrong_type(node, "the fragment", "a map of fields"));
-            return None;
+            return Err(Reported);
         };
         let fits = entries.iter().fold(true, |fits, entry| self.takes(entry, Some(ty), verb) & fits);
         let template = self.template(node, Some(ty), place, loops)?;
-        fits.then(|| Fragment { verb, template, node: node.clone() })
+        fits.then(|| Fragment { verb, template, node: node.clone() }).ok_or(Reported)
     }
 
     /// Whether the verb makes sense for the field and what stands below it; reports where not.
