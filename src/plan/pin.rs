@@ -157,7 +157,7 @@ mod tests {
         check(
             &|it| it["data"]["runtime"] = json!("a: [}"),
             &format!(
-                "`runtime` of {name} is not readable: while parsing a flow sequence, expected ',' or ']'"
+                "`runtime` of {name} is not readable: while parsing a node, did not find expected node content"
             ),
         );
         check(
