@@ -44,7 +44,7 @@ pub(crate) fn reports(
     Ok(reports)
 }
 
-/// Whether [`reports`] looks at the runtime of any TrainJob.
+/// Whether `reports` looks at the runtime of any TrainJob.
 pub fn status_needs_runtime(policies: &PolicySet) -> bool {
     policies
         .iter()
