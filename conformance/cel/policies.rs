@@ -10,7 +10,7 @@ use crate::{
 };
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
-use trainmaster::cel::{self, Compiled, Library, functions};
+use trainmaster::cel::{self, Compiled, Library, Program, functions};
 
 /// A name and the expression it stands for.
 type Bound = (String, String);
@@ -111,7 +111,9 @@ fn expressions(spec: &Value) -> Vec<Found> {
         ("watches", &["filter"]),
     ];
     for (key, cel) in rules {
-        items(key).iter().for_each(|rule| finder.rule(rule, cel));
+        for rule in &items(key) {
+            finder.rule(rule, cel);
+        }
     }
     for condition in spec["status"]["conditions"].as_array().into_iter().flatten() {
         finder.rule(condition, &["from"]);
@@ -168,7 +170,7 @@ fn uses_ours(compiled: &Compiled) -> bool {
     let ours = [Library::JobSet, Library::Resources, Library::Hash];
     let ours = functions().filter(|function| ours.contains(&function.library));
     let ours: Vec<_> = ours.flat_map(|function| function.overloads).map(|it| it.signature).collect();
-    let called = compiled.program.iter().flat_map(|program| program.overloads());
+    let called = compiled.program.iter().flat_map(Program::overloads);
     called.into_iter().any(|overload| ours.contains(&overload.signature))
 }
 
