@@ -23,6 +23,8 @@ use std::collections::BTreeMap;
 /// The objects of some texts, in place of those of a cluster.
 #[derive(Debug, Default)]
 pub struct Manifests {
+    /// Random bytes for keys that are made once, as in [`Snapshot::random`](crate::plan::Snapshot::random).
+    pub random: Option<[u8; 32]>,
     accepted: BTreeMap<ObjectRef, Manifest>,
     /// The objects that an API server would refuse, with their place.
     refused: BTreeMap<ObjectRef, Span>,

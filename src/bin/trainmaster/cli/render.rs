@@ -69,7 +69,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Exit> {
     let (sources, unreadable) = input::read(&args.filename, args.recursive);
     let (policy_sources, unreadable_policies) = input::read(&args.policy_dir, false);
     let (policies, policy_problems) = PolicySet::with(&policy_sources);
-    let (manifests, problems) = offline::read(&sources, &args.namespace);
+    let (mut manifests, problems) = offline::read(&sources, &args.namespace);
+    manifests.random = random(args.show_secrets);
     output.show(unreadable.iter().chain(&unreadable_policies).chain(&policy_problems).chain(&problems));
 
     let mut printer = Printer { format: args.output, shows_secrets: args.show_secrets, items: Vec::new() };
@@ -85,6 +86,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Exit> {
     }
     let is_unreadable = diagnostic::has_errors(&unreadable) || diagnostic::has_errors(&unreadable_policies);
     Ok(outcome(is_unreadable, &manifests, output))
+}
+
+/// What keys are made from. Only those that are shown are worth anything: masked ones are the same each time, so that
+/// what is derived from them can be compared.
+fn random(shows_secrets: bool) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if shows_secrets {
+        getrandom::fill(&mut bytes).ok()?;
+    }
+    Some(bytes)
 }
 
 fn outcome(is_unreadable: bool, manifests: &Manifests, output: &mut Output) -> Exit {
