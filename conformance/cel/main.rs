@@ -13,6 +13,7 @@ mod bounds;
 mod cases;
 mod differential;
 mod kubernetes;
+mod policies;
 mod spec;
 mod support;
 mod types;

@@ -96,14 +96,18 @@ impl Error {
 
     /// The same at `span`, unless it has a place.
     pub(super) fn at(mut self, span: Span) -> Self {
-        self.0.span.get_or_insert(span);
+        self.place(span);
         self
     }
 
-    /// The same as the failure of the variable in `slot`, unless it is already one of another variable.
-    pub(super) fn of_variable(mut self, slot: usize) -> Self {
+    /// Says where it is, unless it has a place.
+    pub(super) fn place(&mut self, span: Span) {
+        self.0.span.get_or_insert(span);
+    }
+
+    /// Says that it is the failure of the variable in `slot`, unless it is already one of another variable.
+    pub(super) fn name_variable(&mut self, slot: usize) {
         self.0.variable.get_or_insert(slot);
-        self
     }
 }
 

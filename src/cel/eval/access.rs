@@ -36,7 +36,8 @@ impl<'a> Evaluator<'_, 'a> {
 
     pub(super) fn index(&mut self, operands: &'a [Node; 2]) -> Result<Val<'a>> {
         let [operand, index] = operands;
-        let (container, key) = (self.eval(operand)?, self.eval(index)?);
+        let container = self.eval(operand)?;
+        let key = self.eval(index)?;
         match &container {
             Val::Optional(value) => optional_item(value.as_deref(), &key),
             container => item(container, &key)?.ok_or_else(|| missing(container, &key)),
@@ -46,7 +47,8 @@ impl<'a> Evaluator<'_, 'a> {
 
     pub(super) fn optional_index(&mut self, operands: &'a [Node; 2]) -> Result<Val<'a>> {
         let [operand, index] = operands;
-        let (container, key) = (self.eval(operand)?, self.eval(index)?);
+        let container = self.eval(operand)?;
+        let key = self.eval(index)?;
         match &container {
             Val::Optional(value) => optional_item(value.as_deref(), &key),
             container => optional_item(Some(container), &key),
@@ -56,8 +58,8 @@ impl<'a> Evaluator<'_, 'a> {
 
     /// Whether the first operand is an item of the list, or a key of the map, that is the second.
     pub(super) fn contains(&mut self, operands: &'a [Node; 2]) -> Result<Val<'a>> {
-        let [element, container] = operands;
-        let (element, container) = (self.eval(element)?, self.eval(container)?);
+        let element = self.eval(&operands[0])?;
+        let container = self.eval(&operands[1])?;
         Ok(Val::Bool(match &container {
             Val::List(list) => self.list_contains(list, &element)?,
             Val::Map(map) => Key::from_val(&element).is_some_and(|key| map.get(&key).is_some()),

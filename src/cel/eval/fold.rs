@@ -79,12 +79,10 @@ impl<'a> Evaluator<'_, 'a> {
 
     /// Gives the variables of the loop the position and the item. A single variable has the item.
     fn enter_item(&mut self, fold: &Fold, list: &List<'a>, index: usize) {
-        let item = list.get(index).unwrap_or(Val::Null);
+        let Some(item) = list.get(index) else { return };
+        self.set(fold.slot + usize::from(fold.two), Ok(item));
         if fold.two {
             self.set(fold.slot, Ok(Val::Int(i64::try_from(index).unwrap_or(i64::MAX))));
-            self.set(fold.slot + 1, Ok(item));
-        } else {
-            self.set(fold.slot, Ok(item));
         }
     }
 

@@ -40,9 +40,15 @@ struct Evaluator<'e, 'a> {
 
 impl<'a> Evaluator<'_, 'a> {
     fn eval(&mut self, node: &'a Node) -> Result<Val<'a>> {
-        self.step(node).map_err(|error| error.at(node.at))
+        let mut value = self.step(node);
+        if let Err(error) = &mut value {
+            error.place(node.at);
+        }
+        value
     }
 
+    /// Never inlined: its result is then written where the caller wants it, and not moved once more for each step.
+    #[inline(never)]
     fn step(&mut self, node: &'a Node) -> Result<Val<'a>> {
         self.budget.charge(1)?;
         match &node.op {
@@ -77,11 +83,18 @@ impl<'a> Evaluator<'_, 'a> {
     }
 
     fn variable(&mut self, slot: usize) -> Result<Val<'a>> {
-        self.bindings.get(slot, self.budget).map_err(|error| error.of_variable(slot))
+        let mut value = self.bindings.get(slot, self.budget);
+        if let Err(error) = &mut value {
+            error.name_variable(slot);
+        }
+        value
     }
 
     fn local(&self, slot: usize) -> Result<Val<'a>> {
-        self.locals.get(slot).cloned().unwrap_or(Ok(Val::Null))
+        match self.locals.get(slot) {
+            Some(value) => value.clone(),
+            None => Ok(Val::Null),
+        }
     }
 
     fn set(&mut self, slot: usize, value: Result<Val<'a>>) {

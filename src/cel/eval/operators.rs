@@ -19,14 +19,14 @@ impl<'a> Evaluator<'_, 'a> {
     }
 
     pub(super) fn equal(&mut self, operands: &'a [Node; 2], negated: bool) -> Result<Val<'a>> {
-        let [left, right] = operands;
-        let (left, right) = (self.eval(left)?, self.eval(right)?);
+        let left = self.eval(&operands[0])?;
+        let right = self.eval(&operands[1])?;
         Ok(Val::Bool(equal(&left, &right, self.budget)? != negated))
     }
 
     pub(super) fn order(&mut self, order: Order, operands: &'a [Node; 2]) -> Result<Val<'a>> {
-        let [left, right] = operands;
-        let (left, right) = (self.eval(left)?, self.eval(right)?);
+        let left = self.eval(&operands[0])?;
+        let right = self.eval(&operands[1])?;
         if let (Val::String(left), Val::String(right)) = (&left, &right) {
             self.budget.traverse(left.len().min(right.len()))?;
         }
@@ -40,8 +40,8 @@ impl<'a> Evaluator<'_, 'a> {
     }
 
     pub(super) fn arithmetic(&mut self, operator: Arithmetic, operands: &'a [Node; 2]) -> Result<Val<'a>> {
-        let [left, right] = operands;
-        let (left, right) = (self.eval(left)?, self.eval(right)?);
+        let left = self.eval(&operands[0])?;
+        let right = self.eval(&operands[1])?;
         match (&left, &right) {
             (Val::Int(a), Val::Int(b)) => ints(operator, *a, *b),
             (Val::UInt(a), Val::UInt(b)) => uints(operator, *a, *b),

@@ -1,12 +1,12 @@
 //! CEL's extended strings, in code points. `format` has a file of its own.
 
 use super::{
-    call::{Arguments, Cost, Size, Work, no_overload},
+    call::{Arguments, Cost, Size, Work},
     format, library,
 };
 use crate::cel::{
     error::{Error, ErrorKind},
-    value::{List, Str, Val},
+    value::{List, Val},
 };
 
 type Result<T> = std::result::Result<T, Error>;
@@ -176,38 +176,43 @@ fn trim<'a>(a: &mut Arguments<'_, 'a>) -> Result<Val<'a>> {
 
 fn join<'a>(a: &mut Arguments<'_, 'a>, separator: &str) -> Result<Val<'a>> {
     let list = a.list(0)?;
-    let separators = list.len().saturating_sub(1).saturating_mul(separator.len());
-    let length = match &list {
+    let items = match &list {
         List::Lazy(lazy) => lazy.len().saturating_mul(lazy.item_bytes()),
         list => text_length(list)?,
     };
-    a.budget.create(length.saturating_add(separators))?;
-    let mut text = String::with_capacity(length + separators);
+    let length = items.saturating_add(list.len().saturating_mul(separator.len()));
+    a.budget.create(length)?;
+    let mut text = String::with_capacity(length);
+    match &list {
+        List::Lazy(lazy) if lazy.join(separator, &mut text) => {}
+        list => join_texts(list, separator, &mut text)?,
+    }
+    Ok(Val::text(text))
+}
+
+fn join_texts(list: &List, separator: &str, text: &mut String) -> Result<()> {
     for index in 0..list.len() {
         text.push_str(if index == 0 { "" } else { separator });
-        match &list {
-            List::Lazy(lazy) if lazy.write(index, &mut text) => {}
-            list => {
-                let item = list.get(index).ok_or_else(no_overload)?;
-                text.push_str(item.as_str().ok_or_else(|| not_text(index, &item))?);
-            }
-        }
+        text.push_str(text_at(list, index)?);
     }
-    Ok(Val::String(Str::Owned(text.into())))
+    Ok(())
 }
 
 /// Bytes of all texts of the list together.
 fn text_length(list: &List) -> Result<usize> {
     let mut length = 0;
-    for (index, item) in list.iter().enumerate() {
-        length += item.as_str().ok_or_else(|| not_text(index, &item))?.len();
+    for index in 0..list.len() {
+        length += text_at(list, index)?.len();
     }
     Ok(length)
 }
 
-fn not_text(index: usize, item: &Val) -> Error {
-    let message = format!("the item at position {index} is of type {}, not a string", item.kind());
-    Error::new(ErrorKind::NoSuchOverload, message).in_argument(0)
+fn text_at<'l>(list: &'l List, index: usize) -> Result<&'l str> {
+    list.text(index).ok_or_else(|| {
+        let kind = list.get(index).map_or("missing", |item| item.kind());
+        let message = format!("the item at position {index} is of type {kind}, not a string");
+        Error::new(ErrorKind::NoSuchOverload, message).in_argument(0)
+    })
 }
 
 fn quote<'a>(a: &mut Arguments<'_, 'a>) -> Result<Val<'a>> {

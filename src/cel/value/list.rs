@@ -39,8 +39,8 @@ pub trait Lazy: Send + Sync + fmt::Debug {
     /// Most bytes that making one item creates.
     fn item_bytes(&self) -> usize;
 
-    /// Appends the item at `index` to `text` if the items are strings; returns whether they are.
-    fn write(&self, _index: usize, _text: &mut String) -> bool {
+    /// Appends all items with `separator` between them if they are strings; returns whether they are.
+    fn join(&self, _separator: &str, _text: &mut String) -> bool {
         false
     }
 }
@@ -67,11 +67,21 @@ impl<'a> List<'a> {
     }
 
     /// The item at `index`, if there is one.
+    #[inline]
     pub fn get(&self, index: usize) -> Option<Val<'a>> {
         match self {
             List::Json(items) => items.get(index).map(Val::from_json),
             List::Owned(list) => list.items.get(index).cloned(),
             List::Lazy(list) => (index < list.len()).then(|| list.get(index)),
+        }
+    }
+
+    /// The text at `index`, if it is one that exists.
+    pub(in crate::cel) fn text(&self, index: usize) -> Option<&str> {
+        match self {
+            List::Json(items) => items.get(index)?.as_str(),
+            List::Owned(list) => list.items.get(index)?.as_str(),
+            List::Lazy(_) => None,
         }
     }
 

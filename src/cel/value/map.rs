@@ -75,6 +75,7 @@ impl<'a> Map<'a> {
     }
 
     /// The value under the text `name`, if there is one.
+    #[inline]
     pub fn field(&self, name: &str) -> Option<Val<'a>> {
         match self {
             Map::Json(object) => object.get(name).map(Val::from_json),
