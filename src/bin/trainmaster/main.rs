@@ -1,40 +1,20 @@
-//! The `trainmaster` command.
+//! The `trainmaster` command: what needs files, a terminal or a cluster stands here, what can be told from its arguments
+//! alone in the library.
 
 #![allow(
     clippy::disallowed_methods,
-    reason = "the edge of the program: clock, environment and files are read here"
+    reason = "the library takes files, settings and the clock as arguments: here is where they come from"
 )]
 
+mod cli;
+#[cfg(feature = "controller")]
 mod controller;
-#[allow(dead_code, reason = "not every verb ends in every way")]
 mod exit;
+#[cfg(feature = "controller")]
 mod telemetry;
 
-use clap::{Parser, Subcommand};
-use std::{io::Write as _, process::ExitCode};
-
-/// Runs TrainJobs by policy.
-#[derive(Parser)]
-#[command(name = "trainmaster", version)]
-struct Cli {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-#[derive(Subcommand)]
-enum Verb {
-    /// Run the TrainJobs of a cluster
-    Controller(controller::Flags),
-}
+use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match Cli::parse().verb {
-        Verb::Controller(flags) => controller::run(&flags).into(),
-    }
-}
-
-/// Says on standard error why the program ends.
-fn complain(message: &str) {
-    // There is nobody left to tell that standard error is closed.
-    _ = writeln!(std::io::stderr(), "error: {message}");
+    cli::main().into()
 }

@@ -13,6 +13,7 @@ mod variables;
 mod writes;
 
 use super::{
+    LANGUAGE,
     compiled::{Params, Policy},
     document::{self, Document, KindRef, Text},
     params,
@@ -172,11 +173,11 @@ impl<'d> Checker<'d> {
 
     fn language(&mut self) {
         if let Some(language) = &self.document.language
-            && language.as_str() != "1"
+            && language.as_str() != LANGUAGE
         {
             let message = format!("the language `{}` is not known here", language.as_str());
             let diagnostic = Diagnostic::error(codes::BAD_VERSION, language.span().clone(), message);
-            self.report(diagnostic.help("this program reads language \"1\""));
+            self.report(diagnostic.help(format!("this program reads language \"{LANGUAGE}\"")));
         }
     }
 

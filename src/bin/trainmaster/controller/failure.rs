@@ -44,7 +44,8 @@ impl Failure {
 
     /// The pinned runtime cannot be used.
     pub(super) fn pin(error: &PinError, config_map: &Value, train_job: &Value) -> Failure {
-        let problem = problem("RuntimeSnapshotUnusable", error.to_string());
+        let diagnostic = ObjectRef::of(train_job).map(|it| error.diagnostic(&it));
+        let problem = Problem::of(&Refusal::Refused(diagnostic.into_iter().collect()));
         let left_over = is_left_over(config_map, train_job);
         let grace = if left_over { TRANSIENT } else { Duration::ZERO };
         Failure { problem, grace: Some(grace), retry: true, after: None }
@@ -143,7 +144,7 @@ mod tests {
     #[test]
     fn what_is_not_shown_yet_is_looked_at_again_when_it_is_to_be() {
         let failure = Failure { retry: false, grace: Some(WAITING), ..failure(&refused(422)) };
-        assert_eq!(failure.again(0, WAITING / 4, 1.0), Some(WAITING - WAITING / 4));
+        assert_eq!(failure.again(0, WAITING / 4, 1.0), Some(WAITING / 4 * 3));
         assert_eq!(failure.again(0, WAITING, 1.0), None);
     }
 }

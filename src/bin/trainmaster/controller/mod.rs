@@ -19,6 +19,7 @@ mod store;
 mod watch;
 
 use crate::{
+    cli::Output,
     exit::Exit,
     telemetry::{self, LogFormat},
 };
@@ -45,7 +46,9 @@ use watch::Chain;
 /// How many TrainJobs are looked at at a time. An API server answers no faster to more.
 const CONCURRENCY: usize = 16;
 
-/// What can be said on the command line.
+/// Run the TrainJobs of a cluster
+///
+/// Works until SIGTERM or SIGINT, then ends what it is about to do and exits 0. Kinds whose CRDs are missing are waited for.
 #[derive(Args, Debug)]
 pub(crate) struct Flags {
     /// Kubeconfig of the cluster; without it $KUBECONFIG, ~/.kube/config, or what a pod has
@@ -89,18 +92,18 @@ impl Error {
 }
 
 /// Runs until SIGTERM or SIGINT; returns how it ended.
-pub(crate) fn run(flags: &Flags) -> Exit {
+pub(crate) fn run(flags: &Flags, output: &mut Output) -> Exit {
     let outcome = telemetry::begin(&flags.log_level, flags.log_format).map_err(Error::from).and_then(|()| {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         runtime.map_err(Error::System)?.block_on(control(flags))
     });
-    match outcome {
-        Ok(()) => Exit::Fine,
-        Err(error) => {
-            crate::complain(&Chain(&error).to_string());
+    outcome.map_or_else(
+        |error| {
+            output.say(&format!("error: {}", Chain(&error)));
             error.exit()
-        }
-    }
+        },
+        |()| Exit::Fine,
+    )
 }
 
 async fn control(flags: &Flags) -> Result<(), Error> {
