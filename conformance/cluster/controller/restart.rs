@@ -11,7 +11,9 @@ use crate::testbed::audit::{Request, count};
 
 /// How many requests there were, by verb and resource, in one line each.
 fn figures(requests: &[Request]) -> String {
-    let lines = count(requests).into_iter().map(|(kind, times)| format!("  {times:5} {} {}", kind.verb, kind.resource));
+    let lines = count(requests)
+        .into_iter()
+        .map(|(kind, times)| format!("  {times:5} {} {}", kind.verb, kind.resource));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -27,8 +29,7 @@ async fn all_job_sets(namespace: &Namespace, total: usize) -> Vec<DynamicObject>
 /// The status of a JobSet of which one pod runs, or has ended.
 fn job_set_status(is_completed: bool) -> serde_json::Value {
     let (active, succeeded) = if is_completed { (0, 1) } else { (1, 0) };
-    let counts =
-        json!({ "name": "node", "ready": active, "active": active, "succeeded": succeeded, "failed": 0, "suspended": 0 });
+    let counts = json!({ "name": "node", "ready": active, "active": active, "succeeded": succeeded, "failed": 0, "suspended": 0 });
     let completed = json!({
         "type": "Completed", "status": "True", "reason": "AllJobsCompleted", "message": "jobset completed successfully",
         "lastTransitionTime": "2030-01-01T00:00:00Z",
@@ -65,8 +66,8 @@ async fn a_restart_with_200_trainjobs_writes_nothing() {
         let list = namespace.train_jobs().list(&ListParams::default()).await.expect("lists TrainJobs").items;
         let mut types: BTreeMap<String, usize> = BTreeMap::new();
         for job in &list {
-            let last = job.data["status"]["conditions"].as_array().and_then(|all| all.last());
-            let state = last.map_or("Running", |it| it["type"].as_str().unwrap_or_default());
+            let latest = job.data["status"]["conditions"].as_array().and_then(|all| all.last());
+            let state = latest.map_or("Running", |it| it["type"].as_str().unwrap_or_default());
             let counted = job.data["status"]["jobsStatus"].is_array() || state == "Suspended";
             *types.entry(if counted { state } else { "nothing" }.to_owned()).or_default() += 1;
         }
@@ -88,8 +89,12 @@ async fn a_restart_with_200_trainjobs_writes_nothing() {
         settle().await;
         println!("requests after {end} and a start:\n{}", figures(&cluster.requests(mark)));
         assert_eq!(cluster.writes(mark), [], "after {end}");
-        let gets = cluster.requests(mark).into_iter().filter(|request| request.verb == "get" && !request.name.is_empty());
-        let suspended = |name: &str| (0..TOTAL).step_by(4).any(|number| name.starts_with(&format!("job-{number}")));
+        let gets = cluster
+            .requests(mark)
+            .into_iter()
+            .filter(|request| request.verb == "get" && !request.name.is_empty());
+        let suspended =
+            |name: &str| (0..TOTAL).step_by(4).any(|number| name.starts_with(&format!("job-{number}")));
         let needless: Vec<Request> = gets.filter(|request| !suspended(&request.name)).collect();
         assert_eq!(needless, [], "only suspended TrainJobs are planned");
     }
@@ -115,7 +120,9 @@ async fn a_touched_label_writes_nothing() {
     settle().await;
     let mark = cluster.mark();
     for name in ["running", "suspended"] {
-        namespace.merge(&namespace.train_jobs(), name, &json!({ "metadata": { "labels": { "touched": "yes" } } })).await;
+        namespace
+            .merge(&namespace.train_jobs(), name, &json!({ "metadata": { "labels": { "touched": "yes" } } }))
+            .await;
     }
     settle().await;
     assert_eq!(cluster.writes(mark), []);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use kube::Client;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 use trainmaster::api::{GROUP, VERSION};
 
 use crate::support::{chain, condition, eventually, object, objects};
@@ -24,8 +25,6 @@ pub(crate) struct Cluster {
     // Dropped before the control plane.
     controller: Option<Process>,
     pub(crate) control_plane: ControlPlane,
-    pub(crate) client: Client,
-    flags: Vec<String>,
 }
 
 /// Everything a TrainJob needs, our CRDs among it.
@@ -43,21 +42,24 @@ pub(crate) fn api_server() -> Options {
 impl Cluster {
     /// A control plane with the controller on it, ready.
     pub(crate) async fn start(options: &Options) -> Self {
-        let mut cluster = Self::without_controller(options).await;
+        let mut cluster = Self::without_controller(options);
         cluster.start_controller().await;
         cluster
     }
 
-    pub(crate) async fn without_controller(options: &Options) -> Self {
+    pub(crate) fn without_controller(options: &Options) -> Self {
         let control_plane = ControlPlane::start(options).unwrap_or_else(|error| panic!("{}", chain(&error)));
-        let client = control_plane.client(ADMIN).await.unwrap_or_else(|error| panic!("{}", chain(&error)));
-        Self { controller: None, control_plane, client, flags: Vec::new() }
+        Self { controller: None, control_plane }
     }
 
-    /// Starts the controller with further flags from now on.
-    pub(crate) fn with_flags<const N: usize>(mut self, flags: [&str; N]) -> Self {
-        self.flags = flags.map(str::to_owned).into();
-        self
+    /// One with everything, for all tests that neither count requests nor touch the controller.
+    pub(crate) async fn shared() -> &'static Self {
+        static SHARED: OnceCell<Cluster> = OnceCell::const_new();
+        SHARED.get_or_init(async || Self::start(&everything()).await).await
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        self.control_plane.client(ADMIN).await.unwrap_or_else(|error| panic!("{}", chain(&error)))
     }
 
     /// Starts the controller and returns when it is ready.
@@ -70,7 +72,7 @@ impl Cluster {
     pub(crate) fn launch(&mut self) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trainmaster"));
         command.arg("controller").arg("--kubeconfig").arg(self.control_plane.kubeconfig(CONTROLLER));
-        command.args(["--health-bind-address", "127.0.0.1:0", "--log-level", "debug"]).args(&self.flags);
+        command.args(["--health-bind-address", "127.0.0.1:0", "--log-level", "debug"]);
         let process = self.control_plane.run("trainmaster", command);
         self.controller = Some(process.unwrap_or_else(|error| panic!("{}", chain(&error))));
     }
@@ -115,15 +117,10 @@ impl Cluster {
 
     /// A namespace of that name, with what is asked of it.
     pub(crate) async fn namespace(&self, name: &str) -> Namespace {
-        let created = self.control_plane.namespace(&self.client, name).await;
+        let client = self.client().await;
+        let created = self.control_plane.namespace(&client, name).await;
         created.unwrap_or_else(|error| panic!("{}", chain(&error)));
-        Namespace { client: self.client.clone(), name: name.to_owned() }
-    }
-
-    /// Objects that live in no namespace.
-    pub(crate) fn cluster_wide(&self, kind: &str) -> Api<DynamicObject> {
-        let gvk = kube::core::GroupVersionKind::gvk(GROUP, VERSION, kind);
-        Api::all_with(self.client.clone(), &kube::core::ApiResource::from_gvk(&gvk))
+        Namespace { client, name: name.to_owned() }
     }
 }
 
@@ -145,10 +142,6 @@ impl Namespace {
 
     pub(crate) fn job_sets(&self) -> Api<DynamicObject> {
         objects(&self.client, &self.name, "jobset.x-k8s.io", "v1alpha2", "JobSet")
-    }
-
-    pub(crate) fn pod_groups(&self) -> Api<DynamicObject> {
-        objects(&self.client, &self.name, "scheduling.x-k8s.io", "v1alpha1", "PodGroup")
     }
 
     pub(crate) fn config_maps(&self) -> Api<DynamicObject> {
@@ -190,7 +183,7 @@ impl Namespace {
 
     pub(crate) async fn delete(&self, api: &Api<DynamicObject>, name: &str) {
         let deleted = api.delete(name, &DeleteParams::background()).await;
-        deleted.map(drop).unwrap_or_else(|error| panic!("{}", chain(&error)));
+        deleted.map_or_else(|error| panic!("{}", chain(&error)), drop);
     }
 
     /// The object once it exists and `wanted` holds.
@@ -224,11 +217,30 @@ impl Namespace {
         self.once("is there", &self.job_sets(), name, |_| true).await
     }
 
+    /// Lets the pods of a TrainJob end well, which were told to run.
+    pub(crate) async fn end_pods(&self, name: &str) {
+        let pods = objects(&self.client, &self.name, "", "v1", "Pod");
+        let params = ListParams::default().labels(&format!("jobset.sigs.k8s.io/jobset-name={name}"));
+        for pod in pods.list(&params).await.expect("lists pods") {
+            let annotations = json!({ "testbed.trainmaster.dev/phase": "Succeeded", "testbed.trainmaster.dev/after": "0s" });
+            let name = pod.metadata.name.expect("a pod has a name");
+            self.merge(&pods, &name, &json!({ "metadata": { "annotations": annotations } })).await;
+        }
+    }
+
     /// The Events about a TrainJob.
     pub(crate) async fn events(&self, name: &str) -> Vec<DynamicObject> {
-        let params = ListParams::default().fields(&format!("involvedObject.name={name}"));
+        let params =
+            ListParams::default().fields(&format!("involvedObject.kind=TrainJob,involvedObject.name={name}"));
         objects(&self.client, &self.name, "", "v1", "Event").list(&params).await.expect("lists Events").items
     }
+}
+
+/// Makes a runtime's pods run until they are told otherwise.
+pub(crate) fn endless(runtime: &mut Value) {
+    let template =
+        &mut runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"];
+    template["metadata"] = json!({ "annotations": { "testbed.trainmaster.dev/phase": "Running" } });
 }
 
 /// A runtime of one job of one pod, which ends well.

@@ -132,7 +132,7 @@ async fn control(flags: &Flags) -> Result<(), Error> {
 async fn work(context: &Arc<Context>, requests: Requests, stop: &CancellationToken) {
     let reconcile = |key: Key| {
         let context = Arc::clone(context);
-        let span = tracing::info_span!("trainjob", namespace = %key.namespace, name = %key.name);
+        let span = tracing::info_span!("reconcile", namespace = %key.namespace, trainjob = %key.name);
         async move { reconcile::reconcile(&context, &key).await }.instrument(span)
     };
     queue::work(requests, &context.queue, CONCURRENCY, stop, reconcile).await;
