@@ -51,6 +51,7 @@ impl Manifests {
             others: BTreeMap::new(),
             served: Served::Everything,
             config: config.clone(),
+            random: None,
         };
         let namespace = metadata(&train_job.object).namespace();
         for (reference, found) in &self.accepted {

@@ -15,6 +15,8 @@ mod version;
 use crate::controller;
 use crate::exit::Exit;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
+#[cfg(feature = "controller")]
+pub(crate) use input::read;
 pub(crate) use output::Output;
 use output::When;
 use std::{env, io, path::Path};

@@ -8,7 +8,7 @@ use kube::core::ApiResource;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Weak},
+    sync::{Arc, LazyLock, Weak},
     time::Instant,
 };
 use trainmaster::{
@@ -65,21 +65,15 @@ pub(super) struct Cache {
     pub(super) config: Config,
 }
 
-pub(super) fn train_jobs() -> Gvk {
-    ours("TrainJob")
-}
-
+pub(super) static TRAIN_JOBS: LazyLock<Gvk> = LazyLock::new(|| ours("TrainJob"));
 /// The kinds of runtimes.
-pub(super) fn runtimes() -> [Gvk; 2] {
-    [ours("TrainingRuntime"), ours("ClusterTrainingRuntime")]
-}
+static RUNTIMES: LazyLock<[Gvk; 2]> =
+    LazyLock::new(|| [ours("TrainingRuntime"), ours("ClusterTrainingRuntime")]);
+/// The kind that holds pinned runtimes.
+static CONFIG_MAPS: LazyLock<Gvk> = LazyLock::new(|| Gvk::new("v1", "ConfigMap"));
 
 fn ours(kind: &str) -> Gvk {
     Gvk::new(format!("{}/{}", api::GROUP, api::VERSION), kind)
-}
-
-fn config_maps() -> Gvk {
-    Gvk::new("v1", "ConfigMap")
 }
 
 impl Cache {
@@ -98,10 +92,10 @@ impl Cache {
     /// The kinds that matter, each with how much of its objects does.
     pub(super) fn wanted_kinds(&self) -> BTreeMap<Gvk, Role> {
         let Kinds { required, made, observed, watched, referenced, workloads: _, updated: _ } = &*self.kinds;
-        let ours = runtimes().into_iter().chain([train_jobs()]).map(|kind| (kind, Role::Whole));
+        let ours = RUNTIMES.iter().chain([&*TRAIN_JOBS]).map(|kind| (kind.clone(), Role::Whole));
         let whole = watched.iter().chain(referenced).map(|kind| (kind.clone(), Role::Whole));
         let observed = observed.iter().map(|kind| (kind.clone(), Role::Observed));
-        let owned = made.iter().cloned().chain([config_maps()]).map(|kind| (kind, Role::Owned));
+        let owned = made.iter().chain([&*CONFIG_MAPS]).map(|kind| (kind.clone(), Role::Owned));
         let mut wanted = BTreeMap::new();
         let required = required.iter().map(|kind| (kind.clone(), Role::Served));
         for (kind, role) in required.chain(owned).chain(observed).chain(whole).chain(ours) {
@@ -140,7 +134,7 @@ impl Cache {
     /// Whether everything that is served has been listed, TrainJobs and runtimes among it.
     pub(super) fn is_synced(&self) -> bool {
         let has = |gvk: &Gvk| self.store(gvk).is_some();
-        has(&train_jobs()) && runtimes().iter().all(has) && self.stores.iter().all(|store| store.synced)
+        has(&TRAIN_JOBS) && RUNTIMES.iter().all(has) && self.stores.iter().all(|store| store.synced)
     }
 
     pub(super) fn job(&self, key: &Key) -> Option<&Job> {
@@ -153,8 +147,8 @@ impl Cache {
 
     /// The TrainJob, and its resourceVersion.
     pub(super) fn train_job(&self, key: &Key) -> Option<(Value, u64)> {
-        let entry = self.store(&train_jobs())?.objects.get(key)?;
-        Some((entry.tree(&train_jobs()), entry.version))
+        let entry = self.store(&TRAIN_JOBS)?.objects.get(key)?;
+        Some((entry.tree(&TRAIN_JOBS), entry.version))
     }
 
     /// Every TrainJob for which `wanted` holds.
@@ -199,8 +193,8 @@ impl Cache {
         objects.collect()
     }
 
-    /// All objects of the kinds that expressions look up, those of a namespace and of none, and those named besides.
-    pub(super) fn others(&self, namespace: Option<&str>, named: &[ObjectRef]) -> BTreeMap<ObjectRef, Value> {
+    /// All objects of the kinds that expressions look up, those of a namespace and of none.
+    pub(super) fn others(&self, namespace: Option<&str>) -> BTreeMap<ObjectRef, Value> {
         let stores = self.stores.iter().filter(|store| self.kinds.referenced.contains(&store.gvk));
         let near = stores.flat_map(|store| {
             let near = store
@@ -209,8 +203,13 @@ impl Cache {
                 .filter(move |(key, _)| key.namespace().is_none() || key.namespace() == namespace);
             near.map(|(key, entry)| (store.reference(key), entry.tree(&store.gvk)))
         });
-        let named = named.iter().filter_map(|it| Some((it.clone(), self.object(it)?)));
-        near.chain(named).collect()
+        near.collect()
+    }
+
+    /// Other policies serve from now on.
+    pub(super) fn replace_policies(&mut self, policies: PolicySet) {
+        self.kinds = Arc::new(policies.kinds());
+        self.policies = policies;
     }
 
     /// One of equal runtimes, so that a thousand TrainJobs pinned to the same share it.
@@ -233,13 +232,13 @@ impl Cache {
         };
         let before = store.objects.get(&key).map(|entry| entry.tree(gvk));
         let put = store.put(&key, object);
-        if *gvk == train_jobs() {
+        if *gvk == *TRAIN_JOBS {
             return self.put_job(key, object, from, &put);
         }
         if put == Put::Same {
             return Vec::new();
         }
-        let mut concerned = self.concerned(gvk, object);
+        let mut concerned = self.concerned(gvk, &key, object);
         if let Some(before) = &before {
             self.disown(index, &key, before);
         }
@@ -287,14 +286,14 @@ impl Cache {
     }
 
     fn removed(&mut self, gvk: &Gvk, key: &Key, removed: Option<Entry>) -> Vec<Key> {
-        if *gvk == train_jobs() {
+        if *gvk == *TRAIN_JOBS {
             self.jobs.remove(key);
             return Vec::new();
         }
         // A name has become free that a TrainJob may wait for.
         let mut concerned = self.troubled(key.namespace());
         let Some(object) = removed.map(|entry| entry.tree(gvk)) else { return concerned };
-        concerned.extend(self.concerned(gvk, &object));
+        concerned.extend(self.concerned(gvk, key, &object));
         if let Some(index) = self.stores.iter().position(|store| store.gvk == *gvk) {
             self.disown(index, key, &object);
         }
@@ -333,41 +332,53 @@ impl Cache {
         Some(job)
     }
 
-    /// The TrainJobs that an object which is no child concerns: a runtime those that wait for it, what a policy watches
-    /// those that the policy says.
-    fn concerned(&mut self, gvk: &Gvk, object: &Value) -> Vec<Key> {
-        let Some(reference) = ObjectRef::of(&with_kind(object, gvk)) else { return Vec::new() };
-        if runtimes().contains(gvk) {
-            return self.waiting_for(&reference);
-        }
-        let is_parameters =
-            self.policies.config_maps().any(|it| plan::config_map(it, &self.config) == reference);
-        if !is_parameters && !self.kinds.watched.contains(gvk) {
-            return Vec::new();
-        }
-        let event = with_kind(object, gvk);
-        let concerned: Vec<Key> = self
-            .all_jobs()
-            .into_iter()
-            .filter(|key| {
-                let Some((job, _)) = self.train_job(key) else { return false };
-                standing(&job) == Standing::Active
-                    && (is_parameters || plan::concerns(&event, &job, &self.policies, &self.config))
-            })
-            .collect();
-        for key in &concerned {
-            if let Some(job) = self.jobs.get_mut(key) {
-                job.dirty = true;
-            }
+    /// The TrainJobs that an object which is no child concerns: a runtime those that are not pinned yet, what a policy
+    /// watches those that the policy says, what expressions look up those that are in trouble.
+    fn concerned(&mut self, gvk: &Gvk, key: &Key, object: &Value) -> Vec<Key> {
+        let is_looked_up = self.kinds.referenced.contains(gvk);
+        let mut concerned = if is_looked_up { self.troubled(key.namespace()) } else { Vec::new() };
+        if RUNTIMES.contains(gvk) {
+            concerned.extend(self.waiting_for(gvk, key));
+        } else if self.has_parameters(gvk, key) {
+            concerned.extend(self.dirty_where(|_| true));
+        } else if self.kinds.watched.contains(gvk) {
+            let event = with_kind(object, gvk);
+            let (policies, config) = (self.policies.clone(), self.config.clone());
+            concerned.extend(self.dirty_where(|job| plan::concerns(&event, job, &policies, &config)));
         }
         concerned
     }
 
-    fn waiting_for(&self, runtime: &ObjectRef) -> Vec<Key> {
-        let mut keys = self.jobs_where(|job| job.pin.is_none());
+    fn has_parameters(&self, gvk: &Gvk, key: &Key) -> bool {
+        *gvk == *CONFIG_MAPS
+            && self
+                .policies
+                .config_maps()
+                .map(|it| plan::config_map(it, &self.config))
+                .any(|it| key_of(&it) == *key)
+    }
+
+    /// The active TrainJobs for which `wanted` holds, each to be planned again.
+    fn dirty_where(&mut self, wanted: impl Fn(&Value) -> bool) -> Vec<Key> {
+        let mut keys = self.all_jobs();
         keys.retain(|key| {
-            let Some((job, _)) = self.train_job(key) else { return false };
-            RuntimeRef::of(&job).object(key.namespace()).as_ref() == Some(runtime)
+            let job = self.train_job(key);
+            job.is_some_and(|(job, _)| standing(&job) == Standing::Active && wanted(&job))
+        });
+        for key in &keys {
+            if let Some(job) = self.jobs.get_mut(key) {
+                job.dirty = true;
+            }
+        }
+        keys
+    }
+
+    fn waiting_for(&self, gvk: &Gvk, key: &Key) -> Vec<Key> {
+        let mut keys = self.jobs_where(|job| job.pin.is_none());
+        keys.retain(|job| {
+            let Some((train_job, _)) = self.train_job(job) else { return false };
+            let runtime = RuntimeRef::of(&train_job).object(job.namespace());
+            runtime.is_some_and(|it| it.gvk == *gvk && key_of(&it) == *key)
         });
         keys
     }

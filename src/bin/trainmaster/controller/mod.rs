@@ -12,6 +12,7 @@ mod error;
 mod events;
 mod failure;
 mod health;
+mod policies;
 mod queue;
 mod reconcile;
 mod snapshot;
@@ -31,6 +32,7 @@ use kube::{
     Client, Config as ClientConfig,
     config::{KubeConfigOptions, Kubeconfig},
 };
+use policies::Folder;
 use queue::{Queue, Requests};
 use std::{io, path::PathBuf, sync::Arc, time::Instant};
 use store::Key;
@@ -54,6 +56,9 @@ pub(crate) struct Flags {
     /// Kubeconfig of the cluster; without it $KUBECONFIG, ~/.kube/config, or what a pod has
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
+    /// Folder with policies (.yaml, .yml, .json), beside the built-in ones or in their place; read again when it changes
+    #[arg(long, value_name = "DIR")]
+    policy_dir: Option<PathBuf>,
     /// Address of /healthz and /readyz; 0 for none
     #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
     health_bind_address: String,
@@ -76,6 +81,8 @@ enum Error {
     NoCluster(#[source] kube::config::InferConfigError),
     #[error("cannot talk to the cluster")]
     Client(#[source] kube::Error),
+    #[error("cannot read the folder of policies")]
+    Policies(#[source] io::Error),
     #[error("cannot listen on {0}")]
     Listen(String, #[source] io::Error),
     #[error("cannot start threads or listen for signals")]
@@ -111,9 +118,14 @@ async fn control(flags: &Flags) -> Result<(), Error> {
     let stop = stop_on_signal()?;
     let client = client(flags).await?;
     let (queue, requests) = Queue::new();
-    let cache = Cache::new(PolicySet::builtin(), Config::default());
+    let mut folder = flags.policy_dir.as_deref().map(Folder::new);
+    let policies = policies(folder.as_mut())?;
+    let cache = Cache::new(policies, Config::default());
     let context = Arc::new(Context::new(Cluster { client }, queue, cache));
     let mut background = tokio::task::JoinSet::new();
+    if let Some(folder) = folder {
+        background.spawn(policies::follow(Arc::clone(&context), folder));
+    }
     if let Some(listener) = listen(&flags.health_bind_address).await? {
         background.spawn(health::serve(listener, context.ready()));
     }
@@ -127,6 +139,16 @@ async fn control(flags: &Flags) -> Result<(), Error> {
     work(&context, requests, &stop).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The policies to begin with. A folder that cannot be read at all is a mistake to be told at once.
+fn policies(folder: Option<&mut Folder>) -> Result<PolicySet, Error> {
+    let Some(folder) = folder else { return Ok(PolicySet::builtin()) };
+    let loaded = folder.load().map_err(Error::Policies)?;
+    Ok(loaded.map_or_else(PolicySet::builtin, |(policies, diagnostics)| {
+        policies::tell(&policies, &diagnostics);
+        policies
+    }))
 }
 
 async fn work(context: &Arc<Context>, requests: Requests, stop: &CancellationToken) {

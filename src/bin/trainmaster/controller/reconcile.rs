@@ -4,7 +4,7 @@
 //! only for what is not kept there, and for what has to change.
 
 use super::{
-    cache::{From, Trouble, train_jobs, uid},
+    cache::{From, TRAIN_JOBS, Trouble, uid},
     cluster::At,
     context::Context,
     error::Error,
@@ -114,7 +114,7 @@ async fn write_status(attempt: &Attempt<'_>, problem: Option<&Problem>) -> Resul
     };
     let context = attempt.context;
     let train_job = &attempt.snapshot.train_job;
-    let Some(resource) = context.cache().resource(&train_jobs()) else { return Ok(None) };
+    let Some(resource) = context.cache().resource(&TRAIN_JOBS) else { return Ok(None) };
     let at = At { resource: &resource, namespace: attempt.key.namespace(), name: &attempt.key.name };
     let patch = json!({
         "metadata": { "resourceVersion": attempt.version.to_string(), "uid": uid(train_job) },
@@ -122,7 +122,7 @@ async fn write_status(attempt: &Attempt<'_>, problem: Option<&Problem>) -> Resul
     });
     match context.cluster.merge_status(at, &patch).await {
         Ok(stored) => {
-            context.cache().put(&train_jobs(), &stored, From::Answer);
+            context.cache().put(&TRAIN_JOBS, &stored, From::Answer);
             tracing::info!(status = latest(after), "status written");
             if let Some(message) = news(before, after) {
                 events::tell(context, at, train_job, message).await;
@@ -135,7 +135,7 @@ async fn write_status(attempt: &Attempt<'_>, problem: Option<&Problem>) -> Resul
             tracing::warn!(error = %Chain(&error), "cannot write the status");
             Err(Failure::read(
                 &trainmaster::object::ObjectRef {
-                    gvk: train_jobs(),
+                    gvk: TRAIN_JOBS.clone(),
                     namespace: attempt.key.namespace().map(str::to_owned),
                     name: attempt.key.name.to_string(),
                 },

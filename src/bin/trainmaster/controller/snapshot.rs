@@ -43,15 +43,14 @@ impl<'c> Attempt<'c> {
         let mut cache = context.cache();
         let (train_job, version) = cache.train_job(key)?;
         let dirty = std::mem::take(&mut cache.job_mut(key)?.dirty);
-        let maps: Vec<ObjectRef> =
-            cache.policies.config_maps().map(|it| config_map(it, &cache.config)).collect();
         let snapshot = Snapshot {
             runtime: Runtime::Missing,
             old_train_job: None,
             live: cache.children(uid(&train_job)),
-            others: cache.others(key.namespace(), &maps),
+            others: cache.others(key.namespace()),
             served: cache.served(),
             config: cache.config.clone(),
+            random: None,
             train_job,
         };
         let policies = cache.policies.clone();
@@ -85,6 +84,8 @@ impl<'c> Attempt<'c> {
     /// Reads what a plan needs.
     pub(super) async fn read(&mut self) -> Result<(), Failure> {
         readable(&self.snapshot.train_job)?;
+        self.snapshot.random = random();
+        self.read_parameters().await?;
         self.snapshot.runtime = self.runtime().await?;
         let wanted = wanted(&self.snapshot, &self.policies).map_err(|refusal| Failure::refused(&refusal))?;
         for reference in wanted {
@@ -92,6 +93,20 @@ impl<'c> Attempt<'c> {
                 && let Some(object) = self.another(&reference).await?
             {
                 self.snapshot.live.insert(reference, object);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the ConfigMaps with parameters, of which only the metadata are kept.
+    async fn read_parameters(&mut self) -> Result<(), Failure> {
+        let config = &self.snapshot.config;
+        let maps: Vec<ObjectRef> = self.policies.config_maps().map(|it| config_map(it, config)).collect();
+        for reference in maps {
+            if self.seems_taken(&reference)
+                && let Some(object) = self.get(&reference).await?
+            {
+                self.snapshot.others.insert(reference, object);
             }
         }
         Ok(())
@@ -199,6 +214,12 @@ fn readable(object: &Value) -> Result<(), Failure> {
     let name = ObjectRef::of(object).map(|it| it.to_string()).unwrap_or_default();
     let diagnostics = errors.iter().map(|error| refused(&name, error)).collect();
     Err(Failure::refused(&Refusal::Refused(diagnostics)))
+}
+
+/// Bytes for keys. Without any, a plan that wants a key says so.
+fn random() -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).ok().map(|()| bytes)
 }
 
 /// A number between 0 and 1, so that what failed together is not tried again together.
