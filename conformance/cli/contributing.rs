@@ -28,7 +28,8 @@ fn policy() -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("CONTRIBUTING.md");
     let page = fs::read_to_string(page).unwrap();
     let block = page.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
-    block.lines().map(|line| format!("{}\n", line.strip_prefix("   ").unwrap_or(line))).collect()
+    let lines = block.lines().map(|line| line.strip_prefix("   ").unwrap_or(line));
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 fn run(folder: &Path, arguments: &[&str]) -> (String, String, bool) {
