@@ -25,11 +25,19 @@ pub fn text(diagnostic: &Diagnostic, color: Color) -> String {
     };
     let mut group =
         level.primary_title(title(diagnostic)).id(diagnostic.code.id).elements(snippets(diagnostic));
-    if let Some(help) = &diagnostic.help {
-        group = group.element(Level::HELP.message(help.as_str()));
+    let help = diagnostic.help.as_deref();
+    // Below an excerpt its margin goes on; without one it would lead nowhere.
+    let has_excerpt = diagnostic.place.span().is_some() || !diagnostic.labels.is_empty();
+    if let Some(help) = help.filter(|_| has_excerpt) {
+        group = group.element(Level::HELP.message(help));
     }
     let mut text = renderer.render(&[group]);
     text.push('\n');
+    if let Some(help) = help.filter(|_| !has_excerpt) {
+        text.push_str("  = help: ");
+        text.push_str(help);
+        text.push('\n');
+    }
     text
 }
 
@@ -175,10 +183,10 @@ error[TM0002]: no field `numNode`
         assert_eq!((&as_json["field"], &as_json["column"]), (&json!("spec.trainer"), &json!(17)));
 
         let place = Place::Field { object, path };
-        let diagnostic = Diagnostic::warning(codes::YAML_SYNTAX, place, "is odd");
+        let diagnostic = Diagnostic::warning(codes::YAML_SYNTAX, place, "is odd").help("even it out");
         assert_eq!(
             text(&diagnostic, Color::Never),
-            "warning[TM0002]: TrainJob ml/bert: spec.trainer: is odd\n"
+            "warning[TM0002]: TrainJob ml/bert: spec.trainer: is odd\n  = help: even it out\n"
         );
     }
 }

@@ -1,6 +1,8 @@
 //! `trainmaster controller` on a real control plane.
 
 mod life;
+mod policies;
 mod problems;
+mod process;
 mod restart;
 mod support;

@@ -10,6 +10,7 @@ mod cli;
 #[cfg(feature = "controller")]
 mod controller;
 mod exit;
+mod random;
 #[cfg(feature = "controller")]
 mod telemetry;
 

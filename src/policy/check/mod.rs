@@ -148,7 +148,11 @@ impl<'d> Checker<'d> {
         self.diagnostics.len() > before
     }
 
+    /// An expression that has an error may be the one that uses them.
     fn unused_variables(&mut self) {
+        if diagnostic::has_errors(&self.diagnostics) {
+            return;
+        }
         for (index, variable) in self.document.variables.iter().enumerate() {
             if !self.used.contains(&(scope::NAMES.len() + index)) {
                 let message = format!("the variable `{}` is never used", variable.name.as_str());

@@ -1,7 +1,7 @@
 //! `render`: the objects that the controller would apply.
 
 use super::{input, output::Output};
-use crate::exit::Exit;
+use crate::{exit::Exit, random};
 use serde_json::{Value, json};
 use std::{io, path::PathBuf};
 use trainmaster::{
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Exit> {
 
     let mut printer = Printer { format: args.output, shows_secrets: args.show_secrets, items: Vec::new() };
     for train_job in manifests.train_jobs() {
-        match manifests.plan(train_job, &policies, &Config::default()) {
+        match manifests.plan(train_job, &policies, &Config::default(), random::fresh()) {
             Ok(plan) => printer.plan(train_job, &plan, output)?,
             Err(diagnostics) => output.show(&diagnostics),
         }

@@ -8,6 +8,7 @@ use super::{
     reconcile::{once_more, shown},
     store::{Key, train_job_of},
 };
+use crate::random;
 use serde_json::Value;
 use std::{
     hash::{BuildHasher as _, RandomState},
@@ -84,7 +85,7 @@ impl<'c> Attempt<'c> {
     /// Reads what a plan needs.
     pub(super) async fn read(&mut self) -> Result<(), Failure> {
         readable(&self.snapshot.train_job)?;
-        self.snapshot.random = random();
+        self.snapshot.random = random::fresh();
         self.read_parameters().await?;
         self.snapshot.runtime = self.runtime().await?;
         let wanted = wanted(&self.snapshot, &self.policies).map_err(|refusal| Failure::refused(&refusal))?;
@@ -214,12 +215,6 @@ fn readable(object: &Value) -> Result<(), Failure> {
     let name = ObjectRef::of(object).map(|it| it.to_string()).unwrap_or_default();
     let diagnostics = errors.iter().map(|error| refused(&name, error)).collect();
     Err(Failure::refused(&Refusal::Refused(diagnostics)))
-}
-
-/// Bytes for keys. Without any, a plan that wants a key says so.
-fn random() -> Option<[u8; 32]> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).ok().map(|()| bytes)
 }
 
 /// A number between 0 and 1, so that what failed together is not tried again together.
