@@ -4,5 +4,6 @@ mod life;
 mod policies;
 mod problems;
 mod process;
+mod rendered;
 mod restart;
 mod support;
