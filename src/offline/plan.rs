@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 impl Manifests {
-    /// What the controller would do for `train_job` in a cluster with these objects. Keys are made of `random`, which is
-    /// [`Snapshot::random`]. Diagnostics have their places in the
-    /// texts; among the warnings is what the API server would refuse of what is to be applied.
+    /// What the controller would do for `train_job` in a cluster with these objects. Keys are made of `random`, as in
+    /// [`Snapshot::random`]. Diagnostics have their places in the texts; among the warnings is what the API server would
+    /// refuse of what is to be applied.
     pub fn plan(
         &self,
         train_job: &Manifest,

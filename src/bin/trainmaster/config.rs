@@ -43,7 +43,7 @@ pub(crate) fn parse(source: &Source) -> Result<Settings, Vec<Diagnostic>> {
     diagnostics.extend(errors.iter().map(|error| refused(document, error)));
     for entry in document.get("featureGates").and_then(Node::as_map).into_iter().flatten() {
         if let Err(diagnostic) = gate(&entry.key, entry.key_span.clone().into()) {
-            diagnostics.push(diagnostic);
+            diagnostics.push(*diagnostic);
         }
     }
     sort(&mut diagnostics);
@@ -51,7 +51,7 @@ pub(crate) fn parse(source: &Source) -> Result<Settings, Vec<Diagnostic>> {
 }
 
 /// Checks `--feature-gates`: `NAME=true,NAME=false`. Returns those that are on.
-pub(crate) fn gates(text: &str) -> Result<Vec<String>, Diagnostic> {
+pub(crate) fn gates(text: &str) -> Result<Vec<String>, Box<Diagnostic>> {
     let mut on = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         match part.split_once('=') {
@@ -61,20 +61,20 @@ pub(crate) fn gates(text: &str) -> Result<Vec<String>, Diagnostic> {
             }
             _ => {
                 let message = format!("`{part}` is no feature gate with a value: NAME=true or NAME=false");
-                return Err(Diagnostic::error(codes::YAML_VALUE, Place::Nowhere, message));
+                return Err(Box::new(Diagnostic::error(codes::YAML_VALUE, Place::Nowhere, message)));
             }
         }
     }
     Ok(on)
 }
 
-fn gate(name: &str, place: Place) -> Result<(), Diagnostic> {
+fn gate(name: &str, place: Place) -> Result<(), Box<Diagnostic>> {
     if GATES.contains(&name) {
         return Ok(());
     }
     let diagnostic =
         Diagnostic::error(codes::UNKNOWN_WORD, place, format!("there is no feature gate `{name}`"));
-    Err(diagnostic.help(format!("known feature gates: {}", GATES.join(", "))))
+    Err(Box::new(diagnostic.help(format!("known feature gates: {}", GATES.join(", ")))))
 }
 
 /// The types of the file. A test holds that they can be read.

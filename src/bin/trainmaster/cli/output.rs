@@ -14,6 +14,9 @@ pub(crate) enum When {
     Never,
 }
 
+/// Most diagnostics that are shown: who has mended these runs the command again.
+const MOST: usize = 1000;
+
 /// Where a verb writes to, and how many diagnostics it has shown.
 pub(crate) struct Output {
     color: Color,
@@ -55,6 +58,9 @@ impl Output {
     pub(crate) fn show<'d>(&mut self, diagnostics: impl IntoIterator<Item = &'d Diagnostic>) {
         for diagnostic in diagnostics {
             self.count([diagnostic]);
+            if self.errors + self.warnings > MOST {
+                continue;
+            }
             _ = writeln!(io::stderr(), "{}", render::text(diagnostic, self.color));
         }
     }
@@ -74,7 +80,9 @@ impl Output {
         let parts = [(self.errors, "error"), (self.warnings, "warning")];
         let parts: Vec<String> =
             parts.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(*count, noun)).collect();
-        (!parts.is_empty()).then(|| parts.join(", "))
+        let unseen = (self.errors + self.warnings).saturating_sub(MOST);
+        let unseen = if unseen > 0 { format!(", {unseen} of them not shown") } else { String::new() };
+        (!parts.is_empty()).then(|| parts.join(", ") + &unseen)
     }
 }
 

@@ -137,7 +137,7 @@ fn settings(flags: &Flags) -> Result<Settings, Vec<Diagnostic>> {
         let [source] = sources.as_slice() else { return Err(diagnostics) };
         settings = config::parse(source)?;
     }
-    let gates = config::gates(&flags.feature_gates.join(",")).map_err(|diagnostic| vec![diagnostic])?;
+    let gates = config::gates(&flags.feature_gates.join(",")).map_err(|diagnostic| vec![*diagnostic])?;
     if !gates.is_empty() && !settings.unserved.contains(&"featureGates") {
         settings.unserved.push("featureGates");
     }
