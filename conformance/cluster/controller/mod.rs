@@ -1,5 +1,6 @@
 //! `trainmaster controller` on a real control plane.
 
+mod figures;
 mod life;
 mod policies;
 mod problems;

@@ -66,7 +66,8 @@ impl Cluster {
 
     /// Starts the controller.
     pub(crate) fn launch(&mut self) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_trainmaster"));
+        let program = std::env::var_os("TRAINMASTER_PROGRAM");
+        let mut command = Command::new(program.unwrap_or_else(|| env!("CARGO_BIN_EXE_trainmaster").into()));
         command.arg("controller").arg("--kubeconfig").arg(self.control_plane.kubeconfig(CONTROLLER));
         command.args(["--health-bind-address", "127.0.0.1:0", "--log-level", "debug"]).args(&self.flags);
         let process = self.control_plane.run("trainmaster", command);

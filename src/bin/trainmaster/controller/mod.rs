@@ -15,6 +15,7 @@ mod health;
 mod policies;
 mod queue;
 mod reconcile;
+mod runtimes;
 mod snapshot;
 mod store;
 mod watch;
