@@ -10,11 +10,12 @@ use super::{
 };
 use crate::{
     diagnostic::{Diagnostic, Place, codes},
-    object::{FieldPath, ObjectRef, merge},
+    object::{FieldPath, ObjectRef, find, find_mut, merge},
     policy::scope::types,
     schema,
 };
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// `template` with the patches of `train_job` applied.
 pub(crate) fn patched(
@@ -23,22 +24,21 @@ pub(crate) fn patched(
     job: &ObjectRef,
     trace: &mut Trace,
 ) -> Result<Value, Refusal> {
-    let patches = train_job.pointer("/spec/runtimePatches").and_then(Value::as_array);
+    let patches = find(train_job, &["spec", "runtimePatches"]).and_then(Value::as_array);
     for (index, patch) in patches.into_iter().flatten().enumerate() {
-        let Some(change) = patch.pointer("/trainingRuntimeSpec/template") else { continue };
+        let Some(change) = find(patch, &["trainingRuntimeSpec", "template"]) else { continue };
         let order = names(&template);
         let manager = patch["manager"].as_str().unwrap_or_default();
-        let rule = format!("runtimePatches[{manager}]");
+        let (policy, rule): (Arc<str>, Arc<str>) = ("".into(), format!("runtimePatches[{manager}]").into());
         let shape = types().schemas.typed(types().template);
         let merged = merge::strategic(&mut template, &wire_form(change), shape, &mut |write| {
             trace.record(Written {
-                policy: String::new(),
-                rule: rule.clone(),
+                policy: Arc::clone(&policy),
+                rule: Arc::clone(&rule),
                 span: None,
                 target: Target::Template,
                 path: write.at.path(),
                 before: write.before,
-                after: write.after.cloned(),
             });
         });
         merged.map_err(|error| {
@@ -69,13 +69,13 @@ fn wire_form(change: &Value) -> Value {
 }
 
 fn names(template: &Value) -> Vec<Value> {
-    let jobs = template.pointer("/spec/replicatedJobs").and_then(Value::as_array);
+    let jobs = find(template, &["spec", "replicatedJobs"]).and_then(Value::as_array);
     jobs.into_iter().flatten().map(|job| job["name"].clone()).collect()
 }
 
 /// Jobs of the runtime in its order. One that only a patch has comes first, as upstream's sort puts it.
 fn restore_order(template: &mut Value, order: &[Value]) {
-    let jobs = template.pointer_mut("/spec/replicatedJobs").and_then(Value::as_array_mut);
+    let jobs = find_mut(template, &["spec", "replicatedJobs"]).and_then(Value::as_array_mut);
     if let Some(jobs) = jobs {
         jobs.sort_by_key(|job| {
             order.iter().position(|name| *name == job["name"]).map_or(0, |index| index + 1)

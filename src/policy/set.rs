@@ -28,7 +28,7 @@ impl PolicySet {
     /// returned, those of a policy that conflicts with another among them.
     pub fn with(sources: &[Source]) -> (PolicySet, Vec<Diagnostic>) {
         let mut policies: BTreeMap<String, Arc<Policy>> =
-            PolicySet::builtin().policies.iter().map(|it| (it.name.clone(), Arc::clone(it))).collect();
+            PolicySet::builtin().policies.iter().map(|it| (it.name.to_string(), Arc::clone(it))).collect();
         let mut diagnostics = Vec::new();
         let mut from: BTreeMap<String, Arc<Policy>> = BTreeMap::new();
         for source in sources {
@@ -39,12 +39,12 @@ impl PolicySet {
                 let (policy, problems) = check(&document);
                 diagnostics.extend(problems);
                 let Some(policy) = policy.filter(|_| !unreadable).map(Arc::new) else { continue };
-                if let Some(first) = from.get(&policy.name) {
+                if let Some(first) = from.get(&*policy.name) {
                     diagnostics.push(twice(&policy, first));
                     continue;
                 }
-                from.insert(policy.name.clone(), Arc::clone(&policy));
-                policies.insert(policy.name.clone(), policy);
+                from.insert(policy.name.to_string(), Arc::clone(&policy));
+                policies.insert(policy.name.to_string(), policy);
             }
         }
         let set = PolicySet::ordered(policies.into_values().collect());
@@ -65,7 +65,7 @@ impl PolicySet {
 
     /// The policy of that name.
     pub fn get(&self, name: &str) -> Option<&Policy> {
-        self.iter().find(|policy| policy.name == name)
+        self.iter().find(|policy| *policy.name == *name)
     }
 
     /// The kinds of objects that the policies make, each once.
