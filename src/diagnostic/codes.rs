@@ -107,7 +107,6 @@ codes! {
     LIST_KEY = "TM0306" "list-key";
     WRONG_OPERATION = "TM0307" "wrong-operation";
     TWO_WRITERS = "TM0308" "two-writers";
-    RANDOM_VALUE = "TM0309" "random-value";
     UNKNOWN_RESOURCE = "TM0310" "unknown-resource";
     UNCLOSED_HOLE = "TM0311" "unclosed-hole";
     NULL_VALUE = "TM0312" "null-value";
@@ -119,6 +118,7 @@ codes! {
     UNUSED_VARIABLE = "TM0404" "unused-variable";
     REFUSED_FIELD = "TM0501" "refused-field";
     DROPPED_FIELD = "TM0502" "dropped-field";
+    DUPLICATE_OBJECT = "TM0503" "duplicate-object";
     VALIDATION_FAILED = "TM0601" "validation-failed";
     VALIDATION_WARNING = "TM0602" "validation-warning";
     NO_MATCH = "TM0603" "no-match";
@@ -130,6 +130,7 @@ codes! {
     KIND_NOT_SERVED = "TM0609" "kind-not-served";
     UNSUPPORTED_RUNTIME = "TM0610" "unsupported-runtime";
     FOREIGN_OBJECT = "TM0611" "foreign-object";
+    BAD_SNAPSHOT = "TM0612" "bad-snapshot";
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Diagnostics as text with the source line underlined, and as JSON.
 
-use super::{Diagnostic, Label, Place, Severity, Span};
+use super::{Diagnostic, Label, Place, Severity, Source, Span};
 use annotate_snippets::{Annotation, AnnotationKind, Level, Renderer, Snippet};
 use serde_json::{Value, json};
 
@@ -25,47 +25,86 @@ pub fn text(diagnostic: &Diagnostic, color: Color) -> String {
     };
     let mut group =
         level.primary_title(title(diagnostic)).id(diagnostic.code.id).elements(snippets(diagnostic));
-    if let Some(help) = &diagnostic.help {
-        group = group.element(Level::HELP.message(help.as_str()));
+    let help = diagnostic.help.as_deref();
+    // Below an excerpt its margin goes on; without one it would lead nowhere.
+    let has_excerpt = diagnostic.place.span().is_some() || !diagnostic.labels.is_empty();
+    if let Some(help) = help.filter(|_| has_excerpt) {
+        group = group.element(Level::HELP.message(help));
     }
     let mut text = renderer.render(&[group]);
     text.push('\n');
+    if let Some(help) = help.filter(|_| !has_excerpt) {
+        text.push_str("  = help: ");
+        text.push_str(help);
+        text.push('\n');
+    }
     text
 }
 
 fn title(diagnostic: &Diagnostic) -> String {
+    const LONGEST: usize = 2000; // bytes; names and values in it may be of any length
+    let mut title = whole_title(diagnostic);
+    if title.len() > LONGEST {
+        title.truncate(title.floor_char_boundary(LONGEST));
+        title.push('…');
+    }
+    title
+}
+
+fn whole_title(diagnostic: &Diagnostic) -> String {
     match &diagnostic.place {
-        Place::Field { object, path } if path.is_empty() => format!("{object}: {}", diagnostic.message),
-        Place::Field { object, path } => format!("{object}: {path}: {}", diagnostic.message),
+        Place::Field { object, path } | Place::SourceField { object, path, .. } if path.is_empty() => {
+            format!("{object}: {}", diagnostic.message)
+        }
+        Place::Field { object, path } | Place::SourceField { object, path, .. } => {
+            format!("{object}: {path}: {}", diagnostic.message)
+        }
         Place::Source(_) | Place::Nowhere => diagnostic.message.clone(),
     }
 }
 
+/// A place, and what is there to see if it is not the primary one.
+type Shown<'d> = (&'d Span, Option<&'d str>);
+
 /// One snippet per text, the primary place's first.
 fn snippets(diagnostic: &Diagnostic) -> Vec<Snippet<'_, Annotation<'_>>> {
-    let mut texts: Vec<(&Span, Vec<Annotation>)> = Vec::new();
-    if let Place::Source(span) = &diagnostic.place {
-        texts.push((span, vec![AnnotationKind::Primary.span(visible(span))]));
-    }
-    for Label { span, text } in &diagnostic.labels {
-        let annotation = AnnotationKind::Context.span(visible(span)).label(text.as_str());
-        match texts.iter_mut().find(|(first, _)| first.source() == span.source()) {
-            Some((_, annotations)) => annotations.push(annotation),
-            None => texts.push((span, vec![annotation])),
+    let mut texts: Vec<(&Source, Vec<Shown>)> = Vec::new();
+    let labels = diagnostic.labels.iter().map(|Label { span, text }| (span, Some(text.as_str())));
+    for (span, label) in diagnostic.place.span().map(|span| (span, None)).into_iter().chain(labels) {
+        match texts.iter_mut().find(|(source, _)| *source == span.source()) {
+            Some((_, places)) => places.push((span, label)),
+            None => texts.push((span.source(), vec![(span, label)])),
         }
     }
-    texts
-        .into_iter()
-        .map(|(span, annotations)| {
-            Snippet::source(span.source().text()).path(span.source().name()).annotations(annotations)
-        })
-        .collect()
+    texts.into_iter().map(|(source, places)| snippet(source, &places)).collect()
 }
 
-/// The part of a span to underline: its first line, so that a block of text does not fill the screen.
+/// The lines of `source` from the first place to the last. The rest of a long text would only take time.
+fn snippet<'d>(source: &'d Source, places: &[Shown<'d>]) -> Snippet<'d, Annotation<'d>> {
+    let lines = || places.iter().map(|(span, _)| span.position().line);
+    let first_line = lines().min().unwrap_or(1);
+    let start = source.line_start(first_line);
+    let end = source.line_start(lines().max().unwrap_or(1) + 1);
+    let annotations = places.iter().map(|(span, label)| {
+        let shown = visible(span);
+        let range = shown.start - start..shown.end - start;
+        match label {
+            None => AnnotationKind::Primary.span(range),
+            Some(label) => AnnotationKind::Context.span(range).label(*label),
+        }
+    });
+    Snippet::source(source.text().get(start..end).unwrap_or_default())
+        .path(source.name())
+        .line_start(first_line)
+        .annotations(annotations)
+}
+
+/// The part of a span to underline: the beginning of its first line, so that a block of text does not fill the screen.
 fn visible(span: &Span) -> std::ops::Range<usize> {
-    let first = span.text().lines().next().map_or(0, |line| line.trim_end().len());
-    span.start()..span.start() + first
+    const LONGEST: usize = 200; // bytes
+    let first = span.text().lines().next().unwrap_or_default();
+    let shown = first.get(..first.floor_char_boundary(LONGEST)).unwrap_or_default();
+    span.start()..span.start() + shown.trim_end().len()
 }
 
 /// `diagnostic` as a JSON object: `code`, `severity`, `message`, and as far as they apply `file`, `line`, `column`,
@@ -78,6 +117,10 @@ pub fn json(diagnostic: &Diagnostic) -> Value {
     });
     match &diagnostic.place {
         Place::Source(span) => merge(&mut value, position(span)),
+        Place::SourceField { span, object, path } => {
+            merge(&mut value, position(span));
+            merge(&mut value, json!({ "object": object, "field": path }));
+        }
         Place::Field { object, path } => merge(&mut value, json!({ "object": object, "field": path })),
         Place::Nowhere => {}
     }
@@ -115,7 +158,7 @@ fn merge(value: &mut Value, more: Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Source, codes};
+    use super::super::codes;
     use super::*;
 
     fn example() -> Diagnostic {
@@ -153,11 +196,24 @@ error[TM0002]: no field `numNode`
 
     #[test]
     fn a_field_of_an_object_stands_in_the_title() {
-        let place = Place::Field { object: "TrainJob ml/bert".into(), path: "spec.trainer".into() };
-        let diagnostic = Diagnostic::warning(codes::YAML_SYNTAX, place, "is odd");
+        let (object, path) = ("TrainJob ml/bert".to_owned(), "spec.trainer".to_owned());
+        let span = Source::new("job.yaml", "spec: {trainer: 3}").span(16..17);
+        let read = Diagnostic::warning(
+            codes::YAML_SYNTAX,
+            Place::SourceField { span, object: object.clone(), path: path.clone() },
+            "is odd",
+        );
+        let shown = text(&read, Color::Never);
+        assert!(shown.starts_with("warning[TM0002]: TrainJob ml/bert: spec.trainer: is odd\n"), "{shown}");
+        assert!(shown.contains(" --> job.yaml:1:17\n"), "{shown}");
+        let as_json = json(&read);
+        assert_eq!((&as_json["field"], &as_json["column"]), (&json!("spec.trainer"), &json!(17)));
+
+        let place = Place::Field { object, path };
+        let diagnostic = Diagnostic::warning(codes::YAML_SYNTAX, place, "is odd").help("even it out");
         assert_eq!(
             text(&diagnostic, Color::Never),
-            "warning[TM0002]: TrainJob ml/bert: spec.trainer: is odd\n"
+            "warning[TM0002]: TrainJob ml/bert: spec.trainer: is odd\n  = help: even it out\n"
         );
     }
 }

@@ -18,6 +18,7 @@ use crate::{
     schema,
 };
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
 /// One object that a resource names.
@@ -126,16 +127,17 @@ pub(crate) fn is_ours(object: &Value, train_job: &Value) -> bool {
 /// The object of a resource, ready to be applied; none if it is not wanted.
 pub(crate) fn child<'s, 'p: 's>(
     named: &Named,
-    scope: &Scope<'s, 'p>,
+    scope: Scope<'s, 'p>,
     snapshot: &Snapshot,
     budget: &mut Budget,
 ) -> Result<Option<Child>> {
     let policy = scope.fixed.policy;
     let Some(resource) = policy.resources.get(named.resource) else { return Ok(None) };
-    if !holds(resource.include_when.as_ref(), scope, budget)? {
+    let scope = scope.with_random(snapshot.random.map(|seed| random_of(&seed, &named.reference)));
+    if !holds(resource.include_when.as_ref(), &scope, budget)? {
         return Ok(None);
     }
-    let Some(mut object) = tree(&resource.template, scope, budget)? else { return Ok(None) };
+    let Some(mut object) = tree(&resource.template, &scope, budget)? else { return Ok(None) };
     finish(&mut object, resource, snapshot);
     Ok(Some(Child {
         reference: named.reference.clone(),
@@ -147,6 +149,11 @@ pub(crate) fn child<'s, 'p: 's>(
         workload: policy.slot == Some(Slot::Workload),
         object,
     }))
+}
+
+/// The random bytes of one object: no two objects of a plan get the same.
+fn random_of(seed: &[u8; 32], object: &ObjectRef) -> [u8; 32] {
+    Sha256::new().chain_update(seed).chain_update(object.to_string()).finalize().into()
 }
 
 /// The form in which the object is written. Its status is its controller's, though Go's types would write an empty one.

@@ -29,7 +29,7 @@ pub use snapshot::{
     Config, Runtime, RuntimeRef, Served, Snapshot, Standing, is_finished, is_suspended, standing,
 };
 pub use trace::{Trace, Written};
-pub use watch::concerns;
+pub use watch::{concerns, is_read};
 
 use crate::{
     cel::Budget,
@@ -330,7 +330,7 @@ impl Work {
         for (policy, named) in due {
             if let Some(fixed) = active.get(*policy) {
                 let scope = Scope::of(fixed).with_draft(draft).with_whole(&whole).with_loops(&named.run);
-                children.extend(children::child(named, &scope, snapshot, budget)?);
+                children.extend(children::child(named, scope, snapshot, budget)?);
             }
         }
         children.sort_by_key(|child| child.workload);

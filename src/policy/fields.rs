@@ -167,6 +167,7 @@ impl<'n, 'd> Fields<'n, 'd> {
             let diagnostic = Diagnostic::error(codes::UNKNOWN_FIELD, entry.key_span.clone(), message);
             let mut names = self.asked.clone();
             names.sort_unstable();
+            names.dedup();
             let known = format!("known fields: {}", names.join(", "));
             self.diagnostics.push(diagnostic.help(known).did_you_mean(&entry.key, names));
         }

@@ -15,6 +15,8 @@ use crate::{
 
 /// `apiVersion` of a policy.
 pub const API_VERSION: &str = "policy.trainmaster.dev/v1alpha1";
+/// The language that policies are written in, `spec.language`.
+pub const LANGUAGE: &str = "1";
 /// `kind` of a policy.
 pub const KIND: &str = "TrainingPolicy";
 
@@ -27,7 +29,14 @@ pub fn parse(source: &Source) -> (Vec<Document>, Vec<Diagnostic>) {
     (documents, diagnostics)
 }
 
-/// One document that is already read as YAML.
+/// The same of a document that is already read as YAML.
+pub fn parse_node(node: &Node) -> (Option<Document>, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let document = document(node, &mut diagnostics);
+    diagnostic::sort(&mut diagnostics);
+    (document, diagnostics)
+}
+
 fn document(node: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Document> {
     let mut fields = Fields::of(node, "the document", diagnostics)?;
     expect(&mut fields, "apiVersion", API_VERSION)?;

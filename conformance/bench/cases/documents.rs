@@ -73,6 +73,7 @@ pub(crate) fn snapshot(train_job: Value, runtime: Value) -> Snapshot {
         live: BTreeMap::new(),
         others: BTreeMap::new(),
         served: Served::Everything,
+        random: None,
         config: Config::default(),
     }
 }

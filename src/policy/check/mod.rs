@@ -13,6 +13,7 @@ mod variables;
 mod writes;
 
 use super::{
+    LANGUAGE,
     compiled::{Params, Policy},
     document::{self, Document, KindRef, Text},
     params,
@@ -55,8 +56,6 @@ struct Checker<'d> {
     /// Our types, and the policy's parameters.
     schemas: Arc<Schemas>,
     params: TypeId,
-    /// Whether functions that draw randomness may be called.
-    random_allowed: bool,
     /// The slots that any expression reads.
     used: BTreeSet<usize>,
     /// The variables that have been checked, with their types; the others are dynamic.
@@ -78,15 +77,7 @@ impl<'d> Checker<'d> {
         });
         let variables = vec![(Type::Dyn, Bounds::default()); document.variables.len()];
         let schemas = Arc::new(schemas);
-        Checker {
-            document,
-            schemas,
-            params,
-            random_allowed: false,
-            used: BTreeSet::new(),
-            variables,
-            diagnostics,
-        }
+        Checker { document, schemas, params, used: BTreeSet::new(), variables, diagnostics }
     }
 
     fn policy(&mut self) -> Option<Policy> {
@@ -157,7 +148,11 @@ impl<'d> Checker<'d> {
         self.diagnostics.len() > before
     }
 
+    /// An expression that has an error may be the one that uses them.
     fn unused_variables(&mut self) {
+        if diagnostic::has_errors(&self.diagnostics) {
+            return;
+        }
         for (index, variable) in self.document.variables.iter().enumerate() {
             if !self.used.contains(&(scope::NAMES.len() + index)) {
                 let message = format!("the variable `{}` is never used", variable.name.as_str());
@@ -172,11 +167,11 @@ impl<'d> Checker<'d> {
 
     fn language(&mut self) {
         if let Some(language) = &self.document.language
-            && language.as_str() != "1"
+            && language.as_str() != LANGUAGE
         {
             let message = format!("the language `{}` is not known here", language.as_str());
             let diagnostic = Diagnostic::error(codes::BAD_VERSION, language.span().clone(), message);
-            self.report(diagnostic.help("this program reads language \"1\""));
+            self.report(diagnostic.help(format!("this program reads language \"{LANGUAGE}\"")));
         }
     }
 
