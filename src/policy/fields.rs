@@ -86,7 +86,7 @@ impl<'n, 'd> Fields<'n, 'd> {
     fn as_expression(&mut self, node: &'n Node, name: &'static str) -> Option<Text> {
         let text = Text::expression(node);
         if text.is_none() {
-            self.report(wrong_type(node, name, "an expression, which is a string"));
+            self.report(wrong_type(node, name, "an expression in a string"));
         }
         text
     }
@@ -167,6 +167,7 @@ impl<'n, 'd> Fields<'n, 'd> {
             let diagnostic = Diagnostic::error(codes::UNKNOWN_FIELD, entry.key_span.clone(), message);
             let mut names = self.asked.clone();
             names.sort_unstable();
+            names.dedup();
             let known = format!("known fields: {}", names.join(", "));
             self.diagnostics.push(diagnostic.help(known).did_you_mean(&entry.key, names));
         }

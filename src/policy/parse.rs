@@ -29,7 +29,7 @@ pub fn parse(source: &Source) -> (Vec<Document>, Vec<Diagnostic>) {
 
 /// One document that is already read as YAML.
 fn document(node: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Document> {
-    let mut fields = Fields::of(node, "the document", diagnostics)?;
+    let mut fields = Fields::of(node, "policy", diagnostics)?;
     expect(&mut fields, "apiVersion", API_VERSION)?;
     expect(&mut fields, "kind", KIND)?;
     let metadata = fields.required("metadata");

@@ -104,6 +104,7 @@ impl Place {
             "podSet" => "mutations that select PodSets",
             "container" => "mutations that select containers",
             "event" => "watches",
+            "runtime" | "params" => "places other than watches",
             _ => return None,
         })
     }
