@@ -12,6 +12,7 @@ pub mod api;
 pub mod cel;
 pub mod diagnostic;
 pub mod object;
+pub mod offline;
 pub mod plan;
 pub mod policy;
 pub mod quantity;

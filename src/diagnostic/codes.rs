@@ -119,6 +119,7 @@ codes! {
     UNUSED_VARIABLE = "TM0404" "unused-variable";
     REFUSED_FIELD = "TM0501" "refused-field";
     DROPPED_FIELD = "TM0502" "dropped-field";
+    DUPLICATE_OBJECT = "TM0503" "duplicate-object";
     VALIDATION_FAILED = "TM0601" "validation-failed";
     VALIDATION_WARNING = "TM0602" "validation-warning";
     NO_MATCH = "TM0603" "no-match";
@@ -130,6 +131,7 @@ codes! {
     KIND_NOT_SERVED = "TM0609" "kind-not-served";
     UNSUPPORTED_RUNTIME = "TM0610" "unsupported-runtime";
     FOREIGN_OBJECT = "TM0611" "foreign-object";
+    BAD_SNAPSHOT = "TM0612" "bad-snapshot";
 }
 
 #[cfg(test)]

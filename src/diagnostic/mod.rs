@@ -40,6 +40,15 @@ impl fmt::Display for Severity {
 pub enum Place {
     /// In a text that the user wrote: a policy, a manifest.
     Source(Span),
+    /// In an object that the user wrote in a text.
+    SourceField {
+        /// The field in the text.
+        span: Span,
+        /// The object, as in `Field`.
+        object: String,
+        /// The field, as in `Field`.
+        path: String,
+    },
     /// In an object that has no text at hand, as in admission: `TrainJob ml/bert`, `spec.trainer.env[2].name`.
     Field {
         /// Kind and name of the object, as users write them.
@@ -140,11 +149,18 @@ pub fn sort(diagnostics: &mut Vec<Diagnostic>) {
 }
 
 fn sort_key(diagnostic: &Diagnostic) -> (&str, usize, Code, &str) {
-    let (file, start) = match &diagnostic.place {
-        Place::Source(span) => (span.source().name(), span.start()),
-        Place::Field { .. } | Place::Nowhere => ("", 0),
-    };
+    let (file, start) = diagnostic.place.span().map_or(("", 0), |span| (span.source().name(), span.start()));
     (file, start, diagnostic.code, &diagnostic.message)
+}
+
+impl Place {
+    /// The place in a text, if it is in one.
+    pub fn span(&self) -> Option<&Span> {
+        match self {
+            Place::Source(span) | Place::SourceField { span, .. } => Some(span),
+            Place::Field { .. } | Place::Nowhere => None,
+        }
+    }
 }
 
 impl From<Span> for Place {

@@ -35,8 +35,12 @@ pub fn text(diagnostic: &Diagnostic, color: Color) -> String {
 
 fn title(diagnostic: &Diagnostic) -> String {
     match &diagnostic.place {
-        Place::Field { object, path } if path.is_empty() => format!("{object}: {}", diagnostic.message),
-        Place::Field { object, path } => format!("{object}: {path}: {}", diagnostic.message),
+        Place::Field { object, path } | Place::SourceField { object, path, .. } if path.is_empty() => {
+            format!("{object}: {}", diagnostic.message)
+        }
+        Place::Field { object, path } | Place::SourceField { object, path, .. } => {
+            format!("{object}: {path}: {}", diagnostic.message)
+        }
         Place::Source(_) | Place::Nowhere => diagnostic.message.clone(),
     }
 }
@@ -44,7 +48,7 @@ fn title(diagnostic: &Diagnostic) -> String {
 /// One snippet per text, the primary place's first.
 fn snippets(diagnostic: &Diagnostic) -> Vec<Snippet<'_, Annotation<'_>>> {
     let mut texts: Vec<(&Span, Vec<Annotation>)> = Vec::new();
-    if let Place::Source(span) = &diagnostic.place {
+    if let Some(span) = diagnostic.place.span() {
         texts.push((span, vec![AnnotationKind::Primary.span(visible(span))]));
     }
     for Label { span, text } in &diagnostic.labels {
@@ -78,6 +82,10 @@ pub fn json(diagnostic: &Diagnostic) -> Value {
     });
     match &diagnostic.place {
         Place::Source(span) => merge(&mut value, position(span)),
+        Place::SourceField { span, object, path } => {
+            merge(&mut value, position(span));
+            merge(&mut value, json!({ "object": object, "field": path }));
+        }
         Place::Field { object, path } => merge(&mut value, json!({ "object": object, "field": path })),
         Place::Nowhere => {}
     }
@@ -153,7 +161,20 @@ error[TM0002]: no field `numNode`
 
     #[test]
     fn a_field_of_an_object_stands_in_the_title() {
-        let place = Place::Field { object: "TrainJob ml/bert".into(), path: "spec.trainer".into() };
+        let (object, path) = ("TrainJob ml/bert".to_owned(), "spec.trainer".to_owned());
+        let span = Source::new("job.yaml", "spec: {trainer: 3}").span(16..17);
+        let read = Diagnostic::warning(
+            codes::YAML_SYNTAX,
+            Place::SourceField { span, object: object.clone(), path: path.clone() },
+            "is odd",
+        );
+        let shown = text(&read, Color::Never);
+        assert!(shown.starts_with("warning[TM0002]: TrainJob ml/bert: spec.trainer: is odd\n"), "{shown}");
+        assert!(shown.contains(" --> job.yaml:1:17\n"), "{shown}");
+        let as_json = json(&read);
+        assert_eq!((&as_json["field"], &as_json["column"]), (&json!("spec.trainer"), &json!(17)));
+
+        let place = Place::Field { object, path };
         let diagnostic = Diagnostic::warning(codes::YAML_SYNTAX, place, "is odd");
         assert_eq!(
             text(&diagnostic, Color::Never),

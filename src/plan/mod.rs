@@ -29,7 +29,7 @@ pub use snapshot::{
     Config, Runtime, RuntimeRef, Served, Snapshot, Standing, is_finished, is_suspended, standing,
 };
 pub use trace::{Trace, Written};
-pub use watch::concerns;
+pub use watch::{concerns, is_read};
 
 use crate::{
     cel::Budget,

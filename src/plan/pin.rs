@@ -3,10 +3,10 @@
 //! It holds the runtime as it was when the TrainJob was first planned, so that editing or deleting the runtime changes
 //! nothing for a TrainJob that has begun.
 
-use super::snapshot::RuntimeRef;
+use super::{children::is_ours, snapshot::RuntimeRef};
 use crate::{
     api,
-    diagnostic::Source,
+    diagnostic::{Diagnostic, Place, Source, codes},
     object::{Gvk, ObjectRef, metadata},
     yaml,
 };
@@ -31,6 +31,18 @@ pub enum PinError {
     /// The runtime in it is not the one that the TrainJob refers to.
     #[error("{0} holds another runtime than the TrainJob refers to")]
     Other(ObjectRef),
+}
+
+impl PinError {
+    /// The same as a message about `train_job`.
+    pub fn diagnostic(&self, train_job: &ObjectRef) -> Diagnostic {
+        let code = match self {
+            PinError::Foreign(_) => codes::FOREIGN_OBJECT,
+            PinError::NoRuntime(_) | PinError::Unreadable(..) | PinError::Other(_) => codes::BAD_SNAPSHOT,
+        };
+        let place = Place::Field { object: train_job.to_string(), path: "spec.runtimeRef".to_owned() };
+        Diagnostic::error(code, place, self.to_string())
+    }
 }
 
 /// The ConfigMap that pins the runtime of `train_job`.
@@ -76,8 +88,7 @@ fn pinned_form(runtime: &Value) -> Value {
 /// The runtime that `config_map` pins for `train_job`.
 pub fn pinned_runtime(config_map: &Value, train_job: &Value) -> Result<Value, PinError> {
     let reference = pin_ref(train_job);
-    let owner = metadata(config_map).controller().and_then(super::super::object::OwnerRef::uid);
-    if owner.is_none() || owner != metadata(train_job).uid() {
+    if !is_ours(config_map, train_job) {
         return Err(PinError::Foreign(reference));
     }
     let Some(text) = config_map.pointer("/data").and_then(|data| data.get(KEY)).and_then(Value::as_str)

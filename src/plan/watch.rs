@@ -1,13 +1,13 @@
 //! Which TrainJobs an object that changed concerns.
 
 use super::{
-    evaluate,
+    evaluate, params,
     scope::{Fixed, Inputs, Live, Scope},
     snapshot::Config,
 };
 use crate::{
     cel::Budget,
-    object::{Gvk, metadata},
+    object::{Gvk, ObjectRef, metadata},
     policy::PolicySet,
 };
 use serde_json::{Value, json};
@@ -35,5 +35,16 @@ pub fn concerns(event: &Value, train_job: &Value, policies: &PolicySet, config: 
         filters.any(|filter| {
             evaluate::holds(filter.as_ref(), &Scope::of(&fixed), &mut Budget::default()).unwrap_or(true)
         })
+    })
+}
+
+/// Whether a plan for a TrainJob in `namespace` may look the object up: a policy has its kind among its references, or
+/// takes parameters from it.
+pub fn is_read(object: &ObjectRef, namespace: Option<&str>, policies: &PolicySet, config: &Config) -> bool {
+    let is_near = object.namespace.is_none() || object.namespace.as_deref() == namespace;
+    policies.iter().any(|policy| {
+        let config_map = policy.params.as_ref().and_then(|params| params.config_map.as_ref());
+        (is_near && policy.references.iter().any(|(_, kind)| *kind == object.gvk))
+            || config_map.is_some_and(|it| params::config_map(it, config) == *object)
     })
 }

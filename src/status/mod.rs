@@ -68,8 +68,10 @@ fn sentence(diagnostic: &Diagnostic) -> String {
     use crate::diagnostic::Place;
     let place = match &diagnostic.place {
         Place::Source(span) => format!("{span}: "),
-        Place::Field { path, .. } if !path.is_empty() => format!("{path}: "),
-        Place::Field { .. } | Place::Nowhere => String::new(),
+        Place::Field { path, .. } | Place::SourceField { path, .. } if !path.is_empty() => {
+            format!("{path}: ")
+        }
+        Place::Field { .. } | Place::SourceField { .. } | Place::Nowhere => String::new(),
     };
     let labels = diagnostic.labels.iter().map(|label| format!(" ({}, {})", label.text, label.span));
     let help = diagnostic.help.iter().map(|help| format!(" ({help})"));
