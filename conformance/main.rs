@@ -3,6 +3,8 @@
 //! | folder | what goes in | what comes out |
 //! |---|---|---|
 //! | `check/` | `policy.yaml` | `expected.txt`: everything that `trainmaster check` says of it |
+//! | `render/` | objects, policies | `expected.yaml`: what would be applied; `expected.txt`: what is said about it |
+//! | `status/` | objects, the time | `expected.yaml`: the TrainJob's status |
 //!
 //! `UPDATE_GOLDENS=1` writes what comes out anew; read the difference before it is kept.
 
@@ -19,3 +21,6 @@ mod support;
 
 mod check;
 mod codes;
+mod explain;
+mod render;
+mod status;

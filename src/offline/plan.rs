@@ -29,7 +29,10 @@ impl Manifests {
             Err(Refusal::Waiting(_)) if snapshot.runtime == Runtime::Missing => {
                 return Err(vec![self.no_runtime(train_job)]);
             }
-            Err(refusal) => return Err(self.located(refusal.diagnostics().to_vec())),
+            Err(refusal) => {
+                let diagnostics = self.located(refusal.diagnostics().to_vec());
+                return Err(diagnostics.into_iter().map(|it| meant(it, train_job)).collect());
+            }
         };
         plan.warnings = self.located(plan.warnings);
         plan.warnings.extend(plan.children.iter().flat_map(refused_child));
@@ -130,6 +133,14 @@ impl Manifests {
             Some(manifest) => located(diagnostic, &manifest.node),
             None => diagnostic,
         }
+    }
+}
+
+/// `diagnostic`, with the TrainJob where it is about a policy: it need not be the only one.
+fn meant(diagnostic: Diagnostic, train_job: &Manifest) -> Diagnostic {
+    match diagnostic.place {
+        Place::Source(_) => diagnostic.label(train_job.span(), "for this TrainJob"),
+        Place::Field { .. } | Place::SourceField { .. } | Place::Nowhere => diagnostic,
     }
 }
 
