@@ -8,14 +8,12 @@ use trainmaster::diagnostic::{Code, Source, codes};
 const WITHOUT_EXAMPLE: &[(&str, &str)] = &[
     ("TM0001", "a file that is no text cannot be shown"),
     ("TM0202", "251 brackets are no example; a case has them"),
-    ("TM0309", "no function draws randomness yet"),
     ("TM0313", "129 rules are no example; a case has them"),
 ];
 
 /// Codes of policies that no case produces, and why.
 const WITHOUT_CASE: &[(&str, &str)] = &[
     ("TM0001", "the file is read by the program, not by the library"),
-    ("TM0309", "no function draws randomness yet"),
 ];
 
 /// The first part of a code that says who produces it.

@@ -167,7 +167,7 @@ fn policies() -> Vec<PathBuf> {
 
 /// Whether it calls a function that Kubernetes does not have.
 fn uses_ours(compiled: &Compiled) -> bool {
-    let ours = [Library::JobSet, Library::Resources, Library::Hash];
+    let ours = [Library::JobSet, Library::Resources, Library::Hash, Library::Keys, Library::Shell];
     let ours = functions().filter(|function| ours.contains(&function.library));
     let ours: Vec<_> = ours.flat_map(|function| function.overloads).map(|it| it.signature).collect();
     let called = compiled.program.iter().flat_map(Program::overloads);

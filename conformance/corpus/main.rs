@@ -28,6 +28,21 @@ use trainmaster::policy::PolicySet;
 
 /// The areas of `build.jsonl` that the shipped policies cover.
 const AREAS: &[&str] = &[
+    "coscheduling",
+    "flux",
+    "foreign",
+    "initializer",
+    "jax",
+    "mpi",
+    "pairs",
+    "patches",
+    "pipeline",
+    "sdk",
+    "shipped",
+    "torchtune",
+    "user",
+    "volcano",
+    "xgboost",
     "ancestor",
     "container",
     "init-container",
@@ -99,7 +114,8 @@ fn cases(file: &str) -> Option<Vec<Value>> {
     };
     let text = std::fs::read_to_string(PathBuf::from(folder).join("corpus").join(file)).unwrap();
     // The records write the namespace `NS`, which is none that exists.
-    let text = text.replace("\"NS\"", "\"ns\"").replace("\"NS-", "\"ns-");
+    let text =
+        text.replace("\"NS\"", "\"ns\"").replace("\"NS-", "\"ns-").replace("<time>", "2026-01-01T00:00:00Z");
     Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 

@@ -1,5 +1,6 @@
 //! A recorded case, step by step, on plans instead of a cluster.
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use trainmaster::{
@@ -57,6 +58,9 @@ impl<'p> Replay<'p> {
         if let Some(ty) = schemas.kind(&kind.api_version, &kind.kind) {
             schema::prune(schemas, ty, &mut object);
             schema::default(schemas, ty, &mut object);
+            if !schema::validate(schemas, ty, &object, None).is_empty() {
+                return;
+            }
         }
         if kind.kind == "TrainJob" && object["metadata"].get("uid").is_none() {
             object["metadata"]["uid"] = json!("uid");
@@ -119,14 +123,17 @@ impl<'p> Replay<'p> {
             Some(runtime) => Runtime::Pinned(runtime),
             None => live().map_or(Runtime::Missing, Runtime::live),
         };
+        let mut live = self.objects.clone();
+        live.extend(self.applied.clone());
         Snapshot {
             train_job,
             old_train_job: None,
             runtime,
-            live: self.applied.clone(),
+            live,
             others: self.objects.clone(),
             served: Served::Everything,
             config: Config::default(),
+            random: Some([7; 32]),
         }
     }
 
@@ -184,6 +191,16 @@ fn key(object: &Value) -> (String, String) {
     (text(&object["kind"]), text(&object["metadata"]["name"]))
 }
 
+/// What kind of secret a value is, as the records say it.
+fn masked(value: &str) -> String {
+    let Ok(secret) = STANDARD.decode(value) else { return value.to_owned() };
+    let secret = String::from_utf8(secret).unwrap();
+    let pem = secret.strip_prefix("-----BEGIN ").and_then(|rest| rest.split("-----").next());
+    let key = secret.split(' ').next().filter(|word| word.starts_with("ecdsa-"));
+    let curve = secret.contains("curve").then_some("curve");
+    format!("<{}>", pem.or(key).or(curve).unwrap_or("secret"))
+}
+
 /// The object in the form of the records: no namespace, no UIDs, a pinned runtime as a tree of what counts.
 fn normal(object: &Value) -> Value {
     let mut object = object.clone();
@@ -191,6 +208,17 @@ fn normal(object: &Value) -> Value {
     metadata.remove("namespace");
     for owner in metadata.get_mut("ownerReferences").and_then(Value::as_array_mut).into_iter().flatten() {
         owner.as_object_mut().unwrap().remove("uid");
+    }
+    if object["kind"] == "Secret" {
+        for value in object["data"].as_object_mut().unwrap().values_mut() {
+            *value = json!(masked(value.as_str().unwrap()));
+        }
+    }
+    // The scripts are not upstream's.
+    for script in ["init.sh", "entrypoint.sh"] {
+        if let Some(value) = object["data"].get_mut(script) {
+            *value = json!("<script>");
+        }
     }
     let pinned = object.pointer("/data/runtime").and_then(Value::as_str).map(str::to_owned);
     if let Some(text) = pinned {

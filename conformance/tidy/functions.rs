@@ -33,6 +33,8 @@ fn title(library: Library) -> &'static str {
         Library::JobSet => "Trainmaster: names of what a JobSet makes",
         Library::Resources => "Trainmaster: resources and environment",
         Library::Hash => "Trainmaster: hashes",
+        Library::Keys => "Trainmaster: keys",
+        Library::Shell => "Trainmaster: words for a shell",
     }
 }
 
@@ -54,9 +56,6 @@ fn page() -> String {
         for function in library {
             let signatures = function.overloads.iter().map(|overload| overload.signature);
             entry(&mut page, function.name, function.doc, function.errors, signatures);
-            if !function.deterministic {
-                page.push_str("\nRandom: allowed only in a resource with `apply: {update: Never}`.\n");
-            }
         }
     }
     page

@@ -39,7 +39,6 @@ pub struct Program {
     /// How many local variables are alive at once.
     pub(super) locals: usize,
     pub(super) variables: Vec<usize>,
-    pub(super) deterministic: bool,
     pub(super) overloads: Vec<&'static Overload>,
     pub(super) estimate: Estimate,
 }
@@ -58,11 +57,6 @@ impl Program {
     /// The slots of the variables it reads, in order, each once.
     pub fn variables(&self) -> &[usize] {
         &self.variables
-    }
-
-    /// Whether its value follows from its variables alone; false if it calls a function that draws randomness.
-    pub fn is_deterministic(&self) -> bool {
-        self.deterministic
     }
 
     /// The overloads of functions it may call, each once.

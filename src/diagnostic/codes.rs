@@ -107,7 +107,6 @@ codes! {
     LIST_KEY = "TM0306" "list-key";
     WRONG_OPERATION = "TM0307" "wrong-operation";
     TWO_WRITERS = "TM0308" "two-writers";
-    RANDOM_VALUE = "TM0309" "random-value";
     UNKNOWN_RESOURCE = "TM0310" "unknown-resource";
     UNCLOSED_HOLE = "TM0311" "unclosed-hole";
     NULL_VALUE = "TM0312" "null-value";

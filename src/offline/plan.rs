@@ -29,10 +29,7 @@ impl Manifests {
             Err(Refusal::Waiting(_)) if snapshot.runtime == Runtime::Missing => {
                 return Err(vec![self.no_runtime(train_job)]);
             }
-            Err(refusal) => {
-                let diagnostics = self.located(refusal.diagnostics().to_vec());
-                return Err(diagnostics.into_iter().map(|it| meant(it, train_job)).collect());
-            }
+            Err(refusal) => return Err(self.located(refusal.diagnostics().to_vec())),
         };
         plan.warnings = self.located(plan.warnings);
         plan.warnings.extend(plan.children.iter().flat_map(refused_child));
@@ -54,6 +51,7 @@ impl Manifests {
             others: BTreeMap::new(),
             served: Served::Everything,
             config: config.clone(),
+            random: None,
         };
         let namespace = metadata(&train_job.object).namespace();
         for (reference, found) in &self.accepted {
@@ -133,14 +131,6 @@ impl Manifests {
             Some(manifest) => located(diagnostic, &manifest.node),
             None => diagnostic,
         }
-    }
-}
-
-/// `diagnostic`, with the TrainJob where it is about a policy: it need not be the only one.
-fn meant(diagnostic: Diagnostic, train_job: &Manifest) -> Diagnostic {
-    match diagnostic.place {
-        Place::Source(_) => diagnostic.label(train_job.span(), "for this TrainJob"),
-        Place::Field { .. } | Place::SourceField { .. } | Place::Nowhere => diagnostic,
     }
 }
 

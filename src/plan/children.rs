@@ -20,6 +20,7 @@ use crate::{
     schema,
 };
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// One object that a resource names.
@@ -167,6 +168,7 @@ impl Work {
     ) -> Result<Option<Child>> {
         let Some(resource) = fixed.policy.resources.get(named.resource) else { return Ok(None) };
         let scope = Scope::of(fixed).with_draft(&self.draft).with_whole(whole).with_loops(&named.run);
+        let scope = scope.with_random(snapshot.random.map(|seed| random_of(&seed, &named.reference)));
         if !holds(resource.include_when.as_ref(), &scope, &mut self.budget)? {
             return Ok(None);
         }
@@ -183,6 +185,11 @@ impl Work {
             object,
         }))
     }
+}
+
+/// The random bytes of one object: no two objects of a plan get the same.
+fn random_of(seed: &[u8; 32], object: &ObjectRef) -> [u8; 32] {
+    Sha256::new().chain_update(seed).chain_update(object.to_string()).finalize().into()
 }
 
 /// The form in which the object is written. Its status is its controller's, though Go's types would write an empty one.

@@ -47,6 +47,8 @@ pub(crate) fn patched(
             Refusal::Refused(vec![Diagnostic::error(codes::NOT_APPLICABLE, place, error.to_string())])
         })?;
         restore_order(&mut template, &order);
+        // Upstream merges typed objects: what a patch adds comes out as Go writes it.
+        schema::canonical(&types().schemas, types().template, &mut template);
     }
     Ok(template)
 }

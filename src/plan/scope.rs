@@ -106,6 +106,8 @@ pub(crate) struct Scope<'s, 'p> {
     container: Option<&'s Value>,
     /// The values of loop variables, outermost first.
     loops: &'s [Value],
+    /// Fresh random bytes, where an object is made once.
+    random: Option<[u8; 32]>,
     /// Variables that read what rules change.
     variables: Vec<OnceCell<Result<Val<'s>>>>,
 }
@@ -120,6 +122,7 @@ impl<'s, 'p: 's> Scope<'s, 'p> {
             pod_set: None,
             container: None,
             loops: &[],
+            random: None,
             variables: Vec::new(),
         }
     }
@@ -143,11 +146,17 @@ impl<'s, 'p: 's> Scope<'s, 'p> {
         self
     }
 
+    /// With fresh random bytes.
+    pub(crate) fn with_random(mut self, random: Option<[u8; 32]>) -> Self {
+        self.random = random;
+        self
+    }
+
     /// With what a rule has selected.
     pub(crate) fn select(&self, pod_set: Option<&'s Value>, container: Option<&'s Value>) -> Self {
-        let Scope { fixed, draft, whole, loops, .. } = *self;
+        let Scope { fixed, draft, whole, loops, random, .. } = *self;
         let variables = self.variables.clone();
-        Scope { fixed, draft, whole, pod_set, container, loops, variables }
+        Scope { fixed, draft, whole, pod_set, container, loops, random, variables }
     }
 
     fn variable(&self, index: usize, slot: usize, budget: &mut Budget) -> Result<Val<'s>> {
@@ -169,6 +178,10 @@ impl<'s, 'p: 's> Bindings<'s> for Scope<'s, 'p> {
             slot::POD_SETS => value(self.draft.map(|draft| &draft.pod_sets)),
             slot::POD_SET => value(self.pod_set),
             slot::CONTAINER => value(self.container),
+            slot::RANDOM => match self.random {
+                Some(bytes) => Ok(Val::Bytes(bytes.as_slice().into())),
+                None => Err(Error::new(ErrorKind::Variable, "nothing random was given to this plan")),
+            },
             _ => {
                 let first_variable = NAMES.len();
                 let first_resource = first_variable + self.fixed.policy.variables.len();

@@ -25,6 +25,8 @@ pub struct Snapshot {
     pub served: Served,
     /// Settings of the controller.
     pub config: Config,
+    /// Fresh random bytes from the operating system, for keys that are made once. Without them a plan that wants one fails.
+    pub random: Option<[u8; 32]>,
 }
 
 /// The runtime of a TrainJob.

@@ -5,9 +5,16 @@ use crate::diagnostic::Source;
 /// Name of the file below `policies/`, and its text. The only place in the library where frameworks have names.
 pub const POLICIES: &[(&str, &str)] = &[
     ("coscheduling.yaml", include_str!("../../policies/coscheduling.yaml")),
+    ("flux.yaml", include_str!("../../policies/flux.yaml")),
+    ("initializer.yaml", include_str!("../../policies/initializer.yaml")),
+    ("jax.yaml", include_str!("../../policies/jax.yaml")),
     ("jobset.yaml", include_str!("../../policies/jobset.yaml")),
+    ("mpi.yaml", include_str!("../../policies/mpi.yaml")),
     ("plainml.yaml", include_str!("../../policies/plainml.yaml")),
     ("torch.yaml", include_str!("../../policies/torch.yaml")),
+    ("torchtune.yaml", include_str!("../../policies/torchtune.yaml")),
+    ("volcano.yaml", include_str!("../../policies/volcano.yaml")),
+    ("xgboost.yaml", include_str!("../../policies/xgboost.yaml")),
 ];
 
 /// The texts, named as they stand in the repository.

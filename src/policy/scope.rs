@@ -12,7 +12,7 @@ use serde_json::json;
 use std::sync::{Arc, LazyLock};
 
 /// The names that are not the policy's own, in the order of their slots.
-pub(crate) const NAMES: [&str; 10] = [
+pub(crate) const NAMES: [&str; 11] = [
     "trainJob",
     "oldTrainJob",
     "runtime",
@@ -23,6 +23,7 @@ pub(crate) const NAMES: [&str; 10] = [
     "params",
     "config",
     "event",
+    "random",
 ];
 
 /// Slots of [`NAMES`].
@@ -37,6 +38,7 @@ pub(crate) mod slot {
     pub(crate) const PARAMS: usize = 7;
     pub(crate) const CONFIG: usize = 8;
     pub(crate) const EVENT: usize = 9;
+    pub(crate) const RANDOM: usize = 10;
 }
 
 /// Where an expression stands; it decides which names there are.
@@ -56,6 +58,8 @@ pub(super) enum Place {
     Container,
     /// A resource.
     Resource,
+    /// The template of a resource that is made once.
+    ResourceOnce,
     /// The name of a resource.
     ResourceName,
     /// The status.
@@ -68,20 +72,21 @@ impl Place {
     /// Whether `name` means something there.
     fn has(self, name: &str) -> bool {
         use Place::{
-            Activation, Container, Mutation, PodSet, Resource, ResourceName, Status, Validation, Variable,
-            Watch,
+            Activation, Container, Mutation, PodSet, Resource, ResourceName, ResourceOnce, Status,
+            Validation, Variable, Watch,
         };
         match name {
             "trainJob" | "config" => true,
             "runtime" | "params" => self != Watch,
             "oldTrainJob" => self == Validation,
             "template" | "podSets" => match self {
-                Variable | Validation | Mutation | PodSet | Container | Resource => true,
+                Variable | Validation | Mutation | PodSet | Container | Resource | ResourceOnce => true,
                 Activation | ResourceName | Status | Watch => false,
             },
             "podSet" => matches!(self, PodSet | Container),
             "container" => self == Container,
             "event" => self == Watch,
+            "random" => self == ResourceOnce,
             _ => false,
         }
     }
@@ -105,6 +110,7 @@ impl Place {
             "container" => "mutations that select containers",
             "event" => "watches",
             "runtime" | "params" => "places other than watches",
+            "random" => "the template of a resource with `apply: {update: Never}`",
             _ => return None,
         })
     }
@@ -213,6 +219,7 @@ pub(super) fn base(place: Place, schemas: &Arc<Schemas>, params: TypeId) -> Env 
             "container" => (cel_type(schemas, types.container), Bounds::default()),
             "params" => (cel_type(schemas, params), Bounds::default()),
             "config" => (cel_type(schemas, types.config), Bounds::default()),
+            "random" => (Type::Bytes, Bounds::size(RANDOM_BYTES)),
             _ => (Type::Dyn, Bounds::default()),
         };
         env.declare(if place.has(name) { name } else { UNAVAILABLE }, &ty, bounds);
@@ -220,6 +227,8 @@ pub(super) fn base(place: Place, schemas: &Arc<Schemas>, params: TypeId) -> Env 
     env
 }
 
+/// Bytes in `random`.
+const RANDOM_BYTES: u64 = 32;
 /// The name of a slot that an expression cannot reach.
 const UNAVAILABLE: &str = "";
 /// What a runtime's CRD allows.
@@ -259,5 +268,6 @@ mod tests {
         assert_eq!(NAMES[slot::POD_SETS], "podSets");
         assert_eq!(NAMES[slot::CONTAINER], "container");
         assert_eq!(NAMES[slot::EVENT], "event");
+        assert_eq!(NAMES[slot::RANDOM], "random");
     }
 }

@@ -9,19 +9,19 @@ use crate::quantity::Quantity;
 /// the structs that are always written, quantities and times in Go's spelling. Upstream passes templates through such
 /// types, so a job taken over must be written in this form to be left alone. Fields that no schema knows stay.
 pub fn canonical(schemas: &Schemas, ty: TypeId, value: &mut Value) {
-    Rewrite { schemas, keeps_scalars: false }.value(ty, value, 0);
+    Rewrite { schemas, pointers: false }.value(ty, value, 0);
 }
 
-/// Rewrites `value` the way it comes out of Go's apply configurations: as [`canonical()`], but a number, text or truth
-/// value that is there was put there on purpose and stays, be it zero.
+/// Rewrites `value` the way it comes out of Go's apply configurations, where every field is a pointer: as [`canonical()`],
+/// but nothing is added, and a number, text or truth value that is there was put there on purpose and stays, be it zero.
 pub fn applied(schemas: &Schemas, ty: TypeId, value: &mut Value) {
-    Rewrite { schemas, keeps_scalars: true }.value(ty, value, 0);
+    Rewrite { schemas, pointers: true }.value(ty, value, 0);
 }
 
 struct Rewrite<'s> {
     schemas: &'s Schemas,
-    /// Whether zeroes that are no lists, maps or structs stay.
-    keeps_scalars: bool,
+    /// Whether every field is a pointer: none is written that is not there, zeroes that are no lists, maps or structs stay.
+    pointers: bool,
 }
 
 impl Rewrite<'_> {
@@ -57,7 +57,8 @@ impl Rewrite<'_> {
         let name = field.name.as_ref();
         let ty = self.schemas.get(field.ty);
         // Go writes a required text as "" where it is missing; that would hide the mistake. A struct hides nothing.
-        let written = field.wire == Wire::Always && (!field.required || matches!(ty.shape, Shape::Object(_)));
+        let always = field.wire == Wire::Always && !self.pointers;
+        let written = always && (!field.required || matches!(ty.shape, Shape::Object(_)));
         let missing = written.then(|| zero(&ty.shape)).flatten();
         match (map.get_mut(name), missing) {
             (Some(Value::Null) | None, Some(mut zero)) => {
@@ -76,7 +77,7 @@ impl Rewrite<'_> {
     /// Whether `omitempty` drops a value.
     fn drops(&self, shape: &Shape, value: &Value) -> bool {
         let scalar = !value.is_array() && !value.is_object();
-        !(scalar && self.keeps_scalars) && is_zero(self.schemas, shape, value)
+        !(scalar && self.pointers) && is_zero(self.schemas, shape, value)
     }
 }
 

@@ -31,6 +31,7 @@ fn snapshot(spec: Value, status: Value, job_set: Option<Value>) -> Snapshot {
         others: [].into(),
         served: Served::Everything,
         config: Config::default(),
+        random: None,
     }
 }
 

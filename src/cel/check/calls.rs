@@ -116,7 +116,6 @@ impl Checker<'_> {
             return Self::unknown(span);
         };
         for declared in &overloads {
-            self.deterministic &= declared.function.deterministic;
             if !self.overloads.iter().any(|known| std::ptr::eq(*known, declared.overload)) {
                 self.overloads.push(declared.overload);
             }
@@ -239,7 +238,7 @@ impl Checker<'_> {
     /// instead of at each evaluation.
     fn fold_constant(&mut self, node: Node, is_constant: bool) -> Node {
         const SMALL: Limits = Limits { cost: 2_000, bytes: 4_096 };
-        if !is_constant || !self.deterministic {
+        if !is_constant {
             return node;
         }
         let value = {

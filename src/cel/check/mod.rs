@@ -58,7 +58,6 @@ pub(super) fn check(env: &Env, source: &str, expr: &Expr) -> Compiled {
         ty: ty.clone(),
         locals: checker.most_locals,
         variables: checker.variables.into_iter().collect(),
-        deterministic: checker.deterministic,
         overloads: checker.overloads,
         estimate: Estimate { declared: root.steps.declared, assumed: root.steps.assumed },
     });
@@ -104,7 +103,6 @@ struct Checker<'e> {
     next_local: usize,
     /// Slots of the variables that are read.
     variables: BTreeSet<usize>,
-    deterministic: bool,
     overloads: Vec<&'static Overload>,
     /// Whether lists and maps may mix types here.
     mixed_literals: bool,
@@ -121,7 +119,6 @@ impl<'e> Checker<'e> {
             most_locals: 0,
             next_local: 0,
             variables: BTreeSet::new(),
-            deterministic: true,
             overloads: Vec::new(),
             mixed_literals: env.mixed_literals,
             guards: guard::Guards::default(),

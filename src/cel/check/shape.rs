@@ -18,6 +18,9 @@ pub const ASSUMED_ITEMS: u64 = 128;
 /// Bytes that a text of undeclared size is assumed to have.
 pub const ASSUMED_BYTES: u64 = 1024;
 
+/// Bytes of the largest object that can be stored. The items of a list share them, whatever each may have for itself.
+const MAX_OBJECT: u64 = 1_572_864;
+
 /// A number of steps, bytes or items, at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Amount {
@@ -98,15 +101,21 @@ impl Shape {
     /// The shape of a value of type `ty` with declared bounds.
     pub(super) fn declared(ty: &Type, bounds: &Bounds) -> Shape {
         let size = match ty {
-            Type::String | Type::Bytes => Amount::declared_or(bounds.size, ASSUMED_BYTES),
+            Type::String | Type::Bytes => {
+                Amount::declared_or(bounds.size.map(|size| size.min(MAX_OBJECT)), ASSUMED_BYTES)
+            }
             Type::List(_) | Type::Map(..) | Type::Struct(_) | Type::Dyn | Type::Param(_) => {
                 Amount::declared_or(bounds.size, ASSUMED_ITEMS)
             }
             Type::Optional(value) => return Shape::declared(value, bounds),
             _ => Amount::ONE,
         };
+        let share = |items: &Bounds| {
+            let share = bounds.size.map_or(MAX_OBJECT, |count| MAX_OBJECT / count.max(1)).max(1);
+            Bounds { size: items.size.map(|size| size.min(share)), ..items.clone() }
+        };
         let items = bounds.items.as_ref().map(|items| match ty {
-            Type::List(item) | Type::Map(_, item) => Arc::new(Shape::declared(item, items)),
+            Type::List(item) | Type::Map(_, item) => Arc::new(Shape::declared(item, &share(items))),
             _ => Arc::new(Shape::declared(&Type::Dyn, items)),
         });
         Shape { size, items, number: None }
@@ -226,10 +235,13 @@ fn result(size: Size, args: &[Shape], types: &[Type], ty: &Type) -> Shape {
         Size::Pods => {
             let names = arg(args, 0).size + arg(args, 1).size + arg(args, 4).size;
             let digits = Amount::exactly(44);
-            Shape::with_items(arg(args, 2).count() * arg(args, 3).count(), Shape::sized(names + digits))
+            // Replicas that nobody declared are one: it is their pods that are many.
+            let replicas = arg(args, 2).number.map_or(Amount::ONE, |_| arg(args, 2).count());
+            Shape::with_items(replicas * arg(args, 3).count(), Shape::sized(names + digits))
         }
         Size::Replace => Shape::sized((first.size + Amount::ONE) * (arg(args, 2).size + Amount::ONE)),
         Size::Join => Shape::sized(first.size * (list_item.size + arg(args, 1).size)),
+        Size::Words => Shape::sized(first.size * (list_item.size * Amount::exactly(4) + Amount::exactly(3))),
         Size::Flatten => match arg_type(types, 0) {
             Type::List(inner) => match &**inner {
                 Type::List(item) => Shape::with_items(first.size * list_item.size, list_item.item(item)),

@@ -70,6 +70,8 @@ pub(in crate::cel) enum Size {
     Replace,
     /// As the items of the first argument with the second between them.
     Join,
+    /// As the items of the first argument, each quoted for a shell.
+    Words,
     /// As the items of the items of the first argument.
     Flatten,
     /// As the text in the first argument with the items of the second in it.

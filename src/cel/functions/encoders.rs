@@ -20,7 +20,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
         library: Library::Encoders,
         doc: "The bytes in base64, padded.",
         errors: "",
-        deterministic: true,
         overloads: &[Overload {
             signature: "base64.encode(bytes) -> string",
             run: encode,
@@ -32,7 +31,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
         library: Library::Encoders,
         doc: "The bytes that the text says in base64, padded or not.",
         errors: "when the text is no base64",
-        deterministic: true,
         overloads: &[Overload { signature: "base64.decode(string) -> bytes", run: decode, cost: Cost::COPY }],
     },
     Function {
@@ -40,7 +38,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
         library: Library::JsonPatch,
         doc: "The key as it stands in a path of JSON Patch: `~` as `~0`, `/` as `~1`.",
         errors: "",
-        deterministic: true,
         overloads: &[Overload {
             signature: "jsonpatch.escapeKey(string) -> string",
             run: escape_key,
@@ -52,7 +49,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
         library: Library::Hash,
         doc: "The SHA-256 of the bytes, or of the UTF-8 of the text: 64 hexadecimal digits in lower case.",
         errors: "",
-        deterministic: true,
         overloads: &[
             Overload { signature: "hash.sha256(string) -> string", run: sha256, cost: HASH },
             Overload { signature: "hash.sha256(bytes) -> string", run: sha256, cost: HASH },

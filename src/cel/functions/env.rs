@@ -14,7 +14,7 @@ type Result<T> = std::result::Result<T, Error>;
 
 library! {
     Resources;
-    "env.explicit": "The environment variables with everything said that upstream's controller says of those it copies from a TrainJob: one without a source has a value, if need be an empty one, and a reference to a container's resources names a container, if need be none.",
+    "env.explicit": "The environment variables with everything said that upstream's controller says of those it copies from a TrainJob: one without a source has a value, if need be an empty one, and a reference to a container's resources names a container, if need be none, and a divisor, if need be zero.",
         "" {
         "env.explicit(list(T)) -> list(T)" => explicit, Cost::new(Work::Visit, Size::First);
     }
@@ -43,22 +43,27 @@ fn complete<'a>(variable: &Val<'a>) -> Result<Option<Val<'a>>> {
         return if map.has_field("value") {
             Ok(None)
         } else {
-            with(map, "value", Val::borrowed("")).map(Some)
+            with(map, "value", Val::borrowed("")).map(|variable| Some(Val::Map(variable)))
         };
     };
-    match source.field("resourceFieldRef") {
-        Some(Val::Map(resource)) if !resource.has_field("containerName") => {
-            let resource = with(&resource, "containerName", Val::borrowed(""))?;
-            let source = with(&source, "resourceFieldRef", resource)?;
-            with(map, "valueFrom", source).map(Some)
+    let Some(Val::Map(mut resource)) = source.field("resourceFieldRef") else { return Ok(None) };
+    let mut changed = false;
+    for (name, default) in [("containerName", ""), ("divisor", "0")] {
+        if !resource.has_field(name) {
+            resource = with(&resource, name, Val::borrowed(default))?;
+            changed = true;
         }
-        _ => Ok(None),
     }
+    if !changed {
+        return Ok(None);
+    }
+    let source = with(&source, "resourceFieldRef", Val::Map(resource))?;
+    with(map, "valueFrom", Val::Map(source)).map(|variable| Some(Val::Map(variable)))
 }
 
 /// The map with a field set.
-fn with<'a>(map: &Map<'a>, name: &'static str, value: Val<'a>) -> Result<Val<'a>> {
+fn with<'a>(map: &Map<'a>, name: &'static str, value: Val<'a>) -> Result<Map<'a>> {
     let key = Key::String(Str::Owned(Arc::from(name)));
     let others = map.iter().filter(|(other, _)| *other != key);
-    Map::new(others.chain([(key.clone(), value)]).collect()).map(Val::Map)
+    Map::new(others.chain([(key.clone(), value)]).collect())
 }

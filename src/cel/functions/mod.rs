@@ -11,6 +11,7 @@ mod env;
 mod format;
 mod formats;
 mod jobset;
+mod keys;
 mod lists;
 mod math;
 mod net;
@@ -20,6 +21,7 @@ mod regex;
 mod resources;
 mod semver;
 mod sets;
+mod shell;
 mod signature;
 mod strings;
 mod time;
@@ -49,8 +51,6 @@ pub struct Function {
     pub doc: &'static str,
     /// When it fails, in one sentence; empty if it never does.
     pub errors: &'static str,
-    /// Whether its result follows from its arguments alone.
-    pub deterministic: bool,
     /// The types it takes.
     pub overloads: &'static [Overload],
 }
@@ -101,6 +101,10 @@ pub enum Library {
     Resources,
     /// Hashes.
     Hash,
+    /// Keys.
+    Keys,
+    /// Words for a shell.
+    Shell,
 }
 
 /// The table of a library: per function its name, what it gives, when it fails, and its overloads with what they do
@@ -112,7 +116,6 @@ macro_rules! library {
             library: super::Library::$library,
             doc: $doc,
             errors: $errors,
-            deterministic: true,
             overloads: &[$(super::Overload { signature: $signature, run: $run, cost: $cost }),*],
         }),*];
     };
@@ -140,6 +143,8 @@ pub fn functions() -> impl Iterator<Item = &'static Function> {
         jobset::FUNCTIONS,
         resources::FUNCTIONS,
         env::FUNCTIONS,
+        keys::FUNCTIONS,
+        shell::FUNCTIONS,
     ]
     .into_iter()
     .flatten()

@@ -30,7 +30,6 @@ pub(super) const MATCHES: &[Function] = &[Function {
     library: Library::Core,
     doc: "Whether a part of the text matches the regular expression, in the syntax of RE2.",
     errors: "when the second text is no regular expression, or one that is too large",
-    deterministic: true,
     overloads: &[
         Overload { signature: "matches(string, string) -> bool", run: matches, cost: MATCH },
         Overload { signature: "string.matches(string) -> bool", run: matches, cost: MATCH },

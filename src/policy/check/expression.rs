@@ -208,12 +208,6 @@ impl Checker<'_> {
         }
         let program = compiled.program.ok_or(Reported)?;
         self.used.extend(program.variables());
-        if !program.is_deterministic() && !self.random_allowed {
-            let message =
-                "a random value may be drawn only in the template of a resource that is never updated";
-            let diagnostic = Diagnostic::error(codes::RANDOM_VALUE, text.inside(range.clone()), message);
-            self.report(diagnostic.help("`apply: {update: Never}`"));
-        }
         Ok((Expr::new(program, Arc::clone(text), range.start), compiled.bounds))
     }
 }

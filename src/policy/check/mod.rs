@@ -56,8 +56,6 @@ struct Checker<'d> {
     /// Our types, and the policy's parameters.
     schemas: Arc<Schemas>,
     params: TypeId,
-    /// Whether functions that draw randomness may be called.
-    random_allowed: bool,
     /// The slots that any expression reads.
     used: BTreeSet<usize>,
     /// The variables that have been checked, with their types; the others are dynamic.
@@ -79,15 +77,7 @@ impl<'d> Checker<'d> {
         });
         let variables = vec![(Type::Dyn, Bounds::default()); document.variables.len()];
         let schemas = Arc::new(schemas);
-        Checker {
-            document,
-            schemas,
-            params,
-            random_allowed: false,
-            used: BTreeSet::new(),
-            variables,
-            diagnostics,
-        }
+        Checker { document, schemas, params, used: BTreeSet::new(), variables, diagnostics }
     }
 
     fn policy(&mut self) -> Option<Policy> {

@@ -40,9 +40,9 @@ impl Checker<'_> {
         };
         let name = self.resource_name(resource, &loops);
         let (kind, ty) = kind?;
-        self.random_allowed = matches!(update, Ok(Update::Never));
+        let once = matches!(update, Ok(Update::Never));
+        let place = if once { Place::ResourceOnce } else { place };
         let template = self.template(&resource.template, ty, place, &loops);
-        self.random_allowed = false;
         Ok(Resource {
             id: resource.id.as_str().to_owned(),
             span: resource.id.span().clone(),
