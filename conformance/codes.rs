@@ -12,9 +12,7 @@ const WITHOUT_EXAMPLE: &[(&str, &str)] = &[
 ];
 
 /// Codes of policies that no case produces, and why.
-const WITHOUT_CASE: &[(&str, &str)] = &[
-    ("TM0001", "the file is read by the program, not by the library"),
-];
+const WITHOUT_CASE: &[(&str, &str)] = &[("TM0001", "the file is read by the program, not by the library")];
 
 /// The first part of a code that says who produces it.
 fn is_of_check(code: &Code) -> bool {

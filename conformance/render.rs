@@ -197,10 +197,7 @@ fn a_field_that_differs_is_traced_to_its_rule() {
         writers(&expected, &found, &outcome.plans)
     };
     let port = differs("value: \"29500\"", "value: \"1\"");
-    assert!(
-        port.contains("env[name=PET_MASTER_PORT].value is set by `master` of policy `torch`"),
-        "{port}"
-    );
+    assert!(port.contains("env[name=PET_MASTER_PORT].value is set by `master` of policy `torch`"), "{port}");
     let count = differs("parallelism: 2", "parallelism: 3");
     assert!(count.contains("parallelism is set by `nodes` of policy `torch`"), "{count}");
     let subdomain = differs("restartPolicy: Never", "restartPolicy: Always");

@@ -1,6 +1,6 @@
 //! Diagnostics as text with the source line underlined, and as JSON.
 
-use super::{Diagnostic, Label, Place, Severity, Span};
+use super::{Diagnostic, Label, Place, Severity, Source, Span};
 use annotate_snippets::{Annotation, AnnotationKind, Level, Renderer, Snippet};
 use serde_json::{Value, json};
 
@@ -25,11 +25,19 @@ pub fn text(diagnostic: &Diagnostic, color: Color) -> String {
     };
     let mut group =
         level.primary_title(title(diagnostic)).id(diagnostic.code.id).elements(snippets(diagnostic));
-    if let Some(help) = &diagnostic.help {
-        group = group.element(Level::HELP.message(help.as_str()));
+    let help = diagnostic.help.as_deref();
+    // Below an excerpt its margin goes on; without one it would lead nowhere.
+    let has_excerpt = diagnostic.place.span().is_some() || !diagnostic.labels.is_empty();
+    if let Some(help) = help.filter(|_| has_excerpt) {
+        group = group.element(Level::HELP.message(help));
     }
     let mut text = renderer.render(&[group]);
     text.push('\n');
+    if let Some(help) = help.filter(|_| !has_excerpt) {
+        text.push_str("  = help: ");
+        text.push_str(help);
+        text.push('\n');
+    }
     text
 }
 
@@ -47,29 +55,43 @@ fn title(diagnostic: &Diagnostic) -> String {
 
 /// One snippet per text, the primary place's first.
 fn snippets(diagnostic: &Diagnostic) -> Vec<Snippet<'_, Annotation<'_>>> {
-    let mut texts: Vec<(&Span, Vec<Annotation>)> = Vec::new();
-    if let Some(span) = diagnostic.place.span() {
-        texts.push((span, vec![AnnotationKind::Primary.span(visible(span))]));
-    }
-    for Label { span, text } in &diagnostic.labels {
-        let annotation = AnnotationKind::Context.span(visible(span)).label(text.as_str());
-        match texts.iter_mut().find(|(first, _)| first.source() == span.source()) {
-            Some((_, annotations)) => annotations.push(annotation),
-            None => texts.push((span, vec![annotation])),
+    let mut texts: Vec<(&Source, Vec<(&Span, Option<&str>)>)> = Vec::new();
+    let labels = diagnostic.labels.iter().map(|Label { span, text }| (span, Some(text.as_str())));
+    for (span, label) in diagnostic.place.span().map(|span| (span, None)).into_iter().chain(labels) {
+        match texts.iter_mut().find(|(source, _)| *source == span.source()) {
+            Some((_, places)) => places.push((span, label)),
+            None => texts.push((span.source(), vec![(span, label)])),
         }
     }
-    texts
-        .into_iter()
-        .map(|(span, annotations)| {
-            Snippet::source(span.source().text()).path(span.source().name()).annotations(annotations)
-        })
-        .collect()
+    texts.into_iter().map(|(source, places)| snippet(source, &places)).collect()
 }
 
-/// The part of a span to underline: its first line, so that a block of text does not fill the screen.
+/// The lines of `source` from the first place to the last. The rest of a long text would only take time.
+fn snippet<'d>(source: &'d Source, places: &[(&'d Span, Option<&'d str>)]) -> Snippet<'d, Annotation<'d>> {
+    let lines = || places.iter().map(|(span, _)| span.position().line);
+    let first_line = lines().min().unwrap_or(1);
+    let start = source.line_start(first_line);
+    let end = source.line_start(lines().max().unwrap_or(1) + 1);
+    let annotations = places.iter().map(|(span, label)| {
+        let shown = visible(span);
+        let range = shown.start - start..shown.end - start;
+        match label {
+            None => AnnotationKind::Primary.span(range),
+            Some(label) => AnnotationKind::Context.span(range).label(*label),
+        }
+    });
+    Snippet::source(source.text().get(start..end).unwrap_or_default())
+        .path(source.name())
+        .line_start(first_line)
+        .annotations(annotations)
+}
+
+/// The part of a span to underline: the beginning of its first line, so that a block of text does not fill the screen.
 fn visible(span: &Span) -> std::ops::Range<usize> {
-    let first = span.text().lines().next().map_or(0, |line| line.trim_end().len());
-    span.start()..span.start() + first
+    const LONGEST: usize = 200; // bytes
+    let first = span.text().lines().next().unwrap_or_default();
+    let shown = first.get(..first.floor_char_boundary(LONGEST)).unwrap_or_default();
+    span.start()..span.start() + shown.trim_end().len()
 }
 
 /// `diagnostic` as a JSON object: `code`, `severity`, `message`, and as far as they apply `file`, `line`, `column`,
@@ -123,7 +145,7 @@ fn merge(value: &mut Value, more: Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Source, codes};
+    use super::super::codes;
     use super::*;
 
     fn example() -> Diagnostic {
@@ -175,10 +197,10 @@ error[TM0002]: no field `numNode`
         assert_eq!((&as_json["field"], &as_json["column"]), (&json!("spec.trainer"), &json!(17)));
 
         let place = Place::Field { object, path };
-        let diagnostic = Diagnostic::warning(codes::YAML_SYNTAX, place, "is odd");
+        let diagnostic = Diagnostic::warning(codes::YAML_SYNTAX, place, "is odd").help("even it out");
         assert_eq!(
             text(&diagnostic, Color::Never),
-            "warning[TM0002]: TrainJob ml/bert: spec.trainer: is odd\n"
+            "warning[TM0002]: TrainJob ml/bert: spec.trainer: is odd\n  = help: even it out\n"
         );
     }
 }

@@ -4,7 +4,7 @@ use super::locate::{self, located};
 use crate::{
     api,
     diagnostic::{Diagnostic, Place, Span, codes},
-    object::{Gvk, ObjectRef, metadata},
+    object::{FieldPath, Gvk, ObjectRef, metadata},
     schema::{self, Schemas, TypeId},
     yaml::Node,
 };
@@ -127,9 +127,11 @@ fn store(
         diagnostics.push(diagnostic);
     }
     schema::default(schemas, ty, object);
-    let mut errors = schema::validate(schemas, ty, object, None);
-    errors.extend(schema::unreadable_quantities(schemas, ty, object));
-    errors.dedup();
+    // Of an amount that cannot be read, why it cannot says more than the server's pattern does.
+    let mut errors = schema::unreadable_quantities(schemas, ty, object);
+    let unreadable: Vec<FieldPath> = errors.iter().map(|error| error.path.clone()).collect();
+    let further = schema::validate(schemas, ty, object, None);
+    errors.extend(further.into_iter().filter(|error| !unreadable.contains(&error.path)));
     for error in &errors {
         diagnostics.push(located(schema::diagnostics::refused(shown, error), node));
     }

@@ -29,9 +29,9 @@ impl Manifests {
             Err(Refusal::Waiting(_)) if snapshot.runtime == Runtime::Missing => {
                 return Err(vec![self.no_runtime(train_job)]);
             }
-            Err(refusal) => return Err(self.located(refusal.diagnostics().to_vec())),
+            Err(refusal) => return Err(self.located(refusal.diagnostics().to_vec(), train_job)),
         };
-        plan.warnings = self.located(plan.warnings);
+        plan.warnings = self.located(plan.warnings, train_job);
         plan.warnings.extend(plan.children.iter().flat_map(refused_child));
         Ok(plan)
     }
@@ -119,17 +119,32 @@ impl Manifests {
         diagnostic.help("give its file too").did_you_mean(&wanted.name, candidates)
     }
 
-    /// `diagnostics` with the places of fields in the texts.
-    fn located(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        diagnostics.into_iter().map(|it| self.locate(it)).collect()
+    /// `diagnostics` of the plan for `train_job` with the places of fields in the texts.
+    fn located(&self, diagnostics: Vec<Diagnostic>, train_job: &Manifest) -> Vec<Diagnostic> {
+        diagnostics.into_iter().map(|it| self.locate(it, train_job)).collect()
     }
 
-    fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
-        let Place::Field { object, .. } = &diagnostic.place else { return diagnostic };
-        let found = self.by_display.get(object).and_then(|reference| self.accepted.get(reference));
-        match found {
-            Some(manifest) => located(diagnostic, &manifest.node),
-            None => diagnostic,
+    /// Every diagnostic shows which TrainJob it is about.
+    fn locate(&self, diagnostic: Diagnostic, train_job: &Manifest) -> Diagnostic {
+        let name = &train_job.reference;
+        match &diagnostic.place {
+            Place::Field { object, .. } => {
+                let found = self.by_display.get(object).and_then(|reference| self.accepted.get(reference));
+                match found {
+                    Some(manifest) => located(diagnostic, &manifest.node),
+                    None => diagnostic,
+                }
+            }
+            Place::Nowhere => {
+                let place = Place::SourceField {
+                    span: train_job.span(),
+                    object: name.to_string(),
+                    path: String::new(),
+                };
+                Diagnostic { place, ..diagnostic }
+            }
+            Place::Source(_) => diagnostic.label(train_job.span(), format!("in the plan for {name}")),
+            Place::SourceField { .. } => diagnostic,
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::{
 
 /// `apiVersion` of a policy.
 pub const API_VERSION: &str = "policy.trainmaster.dev/v1alpha1";
+/// The language that policies are written in, `spec.language`.
+pub const LANGUAGE: &str = "1";
 /// `kind` of a policy.
 pub const KIND: &str = "TrainingPolicy";
 

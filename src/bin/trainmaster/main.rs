@@ -1,3 +1,16 @@
-//! The `trainmaster` command.
+//! The `trainmaster` command: what needs files, a terminal or a cluster stands here, what can be told from its arguments
+//! alone in the library.
 
-fn main() {}
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the library takes files, settings and the clock as arguments: here is where they come from"
+)]
+
+mod cli;
+mod exit;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main().into()
+}

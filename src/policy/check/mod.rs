@@ -13,6 +13,7 @@ mod variables;
 mod writes;
 
 use super::{
+    LANGUAGE,
     compiled::{Params, Policy},
     document::{self, Document, KindRef, Text},
     params,
@@ -151,7 +152,11 @@ impl<'d> Checker<'d> {
         self.diagnostics.len() > before
     }
 
+    /// An expression that has an error may be the one that uses them.
     fn unused_variables(&mut self) {
+        if diagnostic::has_errors(&self.diagnostics) {
+            return;
+        }
         for (index, variable) in self.document.variables.iter().enumerate() {
             if !self.used.contains(&(scope::NAMES.len() + index)) {
                 let message = format!("the variable `{}` is never used", variable.name.as_str());
@@ -166,11 +171,11 @@ impl<'d> Checker<'d> {
 
     fn language(&mut self) {
         if let Some(language) = &self.document.language
-            && language.as_str() != "1"
+            && language.as_str() != LANGUAGE
         {
             let message = format!("the language `{}` is not known here", language.as_str());
             let diagnostic = Diagnostic::error(codes::BAD_VERSION, language.span().clone(), message);
-            self.report(diagnostic.help("this program reads language \"1\""));
+            self.report(diagnostic.help(format!("this program reads language \"{LANGUAGE}\"")));
         }
     }
 
