@@ -17,7 +17,7 @@
 
 use crate::{
     explain::writers,
-    support::{Case, Report, cases, namespace, policies, shown},
+    support::{Case, RANDOM, Report, cases, namespace, policies, shown},
 };
 use std::collections::BTreeSet;
 use trainmaster::{
@@ -138,9 +138,9 @@ fn planned(
 ) -> Result<Plan, Vec<Diagnostic>> {
     let (served, old) = (case.tree("served.yaml"), case.tree("old.yaml"));
     if served.is_none() && old.is_none() {
-        return manifests.plan(train_job, policies, &Config::default());
+        return manifests.plan(train_job, policies, &Config::default(), Some(RANDOM));
     }
-    let mut snapshot = manifests.snapshot(train_job, policies, &Config::default())?;
+    let mut snapshot = manifests.snapshot(train_job, policies, &Config::default(), Some(RANDOM))?;
     snapshot.old_train_job = old;
     if let Some(kinds) = served {
         let kinds = kinds.as_array().unwrap().iter();

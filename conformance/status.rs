@@ -5,7 +5,7 @@
 //! `policy.yaml`. `expected.yaml` is the status, whether the deadline has passed, and in how many seconds to look again.
 //! Every condition that a built-in policy sets must be set in a case.
 
-use crate::support::{Case, Report, cases, namespace, policies, shown};
+use crate::support::{Case, RANDOM, Report, cases, namespace, policies, shown};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use trainmaster::{
@@ -53,7 +53,7 @@ fn decided(case: &Case) -> Value {
     let moment = now["now"].as_str().unwrap().parse().unwrap();
     let policies = policies(case).unwrap();
     let train_job = manifests.train_jobs().next().unwrap();
-    let snapshot = manifests.snapshot(train_job, &policies, &Config::default());
+    let snapshot = manifests.snapshot(train_job, &policies, &Config::default(), Some(RANDOM));
     let mut snapshot = snapshot.unwrap_or_else(|why| panic!("{}: {}", case.name, shown(&why)));
     // Children are observed also where the runtime is gone, without which it cannot be told what is wanted.
     snapshot.live.extend(manifests.iter().map(|it| (it.reference.clone(), it.object.clone())));

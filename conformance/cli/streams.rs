@@ -5,6 +5,7 @@ use std::{
     io::{BufRead as _, BufReader},
     process::{Command, Stdio},
 };
+use trainmaster::diagnostic::codes;
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
@@ -31,4 +32,11 @@ fn each_shell_has_a_script_that_knows_the_verbs() {
             assert!(script.contains(verb.trim_start_matches('-')), "{shell}: {verb}");
         }
     }
+}
+
+#[test]
+fn every_code_is_listed() {
+    let output = Command::new(BINARY).arg("explain").output().unwrap();
+    let want: Vec<String> = codes::ALL.iter().map(|code| format!("{}  {}", code.id, code.name)).collect();
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().collect::<Vec<_>>(), want);
 }

@@ -42,6 +42,16 @@ pub fn text(diagnostic: &Diagnostic, color: Color) -> String {
 }
 
 fn title(diagnostic: &Diagnostic) -> String {
+    const LONGEST: usize = 2000; // bytes; names and values in it may be of any length
+    let mut title = whole_title(diagnostic);
+    if title.len() > LONGEST {
+        title.truncate(title.floor_char_boundary(LONGEST));
+        title.push('…');
+    }
+    title
+}
+
+fn whole_title(diagnostic: &Diagnostic) -> String {
     match &diagnostic.place {
         Place::Field { object, path } | Place::SourceField { object, path, .. } if path.is_empty() => {
             format!("{object}: {}", diagnostic.message)
@@ -53,9 +63,12 @@ fn title(diagnostic: &Diagnostic) -> String {
     }
 }
 
+/// A place, and what is there to see if it is not the primary one.
+type Shown<'d> = (&'d Span, Option<&'d str>);
+
 /// One snippet per text, the primary place's first.
 fn snippets(diagnostic: &Diagnostic) -> Vec<Snippet<'_, Annotation<'_>>> {
-    let mut texts: Vec<(&Source, Vec<(&Span, Option<&str>)>)> = Vec::new();
+    let mut texts: Vec<(&Source, Vec<Shown>)> = Vec::new();
     let labels = diagnostic.labels.iter().map(|Label { span, text }| (span, Some(text.as_str())));
     for (span, label) in diagnostic.place.span().map(|span| (span, None)).into_iter().chain(labels) {
         match texts.iter_mut().find(|(source, _)| *source == span.source()) {
@@ -67,7 +80,7 @@ fn snippets(diagnostic: &Diagnostic) -> Vec<Snippet<'_, Annotation<'_>>> {
 }
 
 /// The lines of `source` from the first place to the last. The rest of a long text would only take time.
-fn snippet<'d>(source: &'d Source, places: &[(&'d Span, Option<&'d str>)]) -> Snippet<'d, Annotation<'d>> {
+fn snippet<'d>(source: &'d Source, places: &[Shown<'d>]) -> Snippet<'d, Annotation<'d>> {
     let lines = || places.iter().map(|(span, _)| span.position().line);
     let first_line = lines().min().unwrap_or(1);
     let start = source.line_start(first_line);

@@ -5,6 +5,7 @@ use crate::{
     api,
     diagnostic::{Diagnostic, Place, Span, codes},
     object::{FieldPath, Gvk, ObjectRef, metadata},
+    policy,
     schema::{self, Schemas, TypeId},
     yaml::Node,
 };
@@ -39,6 +40,8 @@ impl Manifest {
 pub(super) enum Admission {
     /// It is stored.
     Accepted(Manifest),
+    /// It is a policy, which other checks are for.
+    Policy,
     /// It is refused, for a reason that has been reported.
     Refused(Option<ObjectRef>),
     /// It is nothing that a plan could look at.
@@ -54,6 +57,9 @@ pub(super) fn admit(
 ) -> Admission {
     let mut object = node.to_json();
     let Some(kind) = kind(node, &object, diagnostics) else { return Admission::Refused(None) };
+    if kind.api_version == policy::API_VERSION && kind.kind == policy::KIND {
+        return if is_flawed { Admission::Ignored } else { Admission::Policy };
+    }
     let schemas = api::schemas();
     let found = schemas.kind(&kind.api_version, &kind.kind);
     let Some(ty) = found else {

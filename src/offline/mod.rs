@@ -2,8 +2,8 @@
 //!
 //! [`read`] takes every object of the texts through what an API server does before it stores one, with a diagnostic at
 //! the very field for whatever it would refuse or drop. [`Manifests`] then stand in for the cluster: they give each
-//! TrainJob its [`Snapshot`](crate::plan::Snapshot) and its [`Plan`](crate::plan::Plan). An object that is wrong fails
-//! alone.
+//! TrainJob its [`Snapshot`](crate::plan::Snapshot) and its [`Plan`](crate::plan::Plan), by the policies among them, too.
+//! An object that is wrong fails alone.
 //!
 //! Reading files and printing are left to the edges.
 
@@ -17,7 +17,11 @@ mod tests;
 pub use manifest::Manifest;
 pub use read::read;
 
-use crate::{diagnostic::Span, object::ObjectRef};
+use crate::{
+    diagnostic::{Diagnostic, Source, Span},
+    object::ObjectRef,
+    policy::{self, Document, PolicySet},
+};
 use std::collections::BTreeMap;
 
 /// The objects of some texts, in place of those of a cluster.
@@ -28,6 +32,8 @@ pub struct Manifests {
     refused: BTreeMap<ObjectRef, Span>,
     /// The objects by the name that messages have for them.
     by_display: BTreeMap<String, ObjectRef>,
+    /// The policies among the objects: as they were parsed, with what is wrong with them.
+    policies: Vec<(Option<Document>, Vec<Diagnostic>)>,
     /// The TrainJobs, in the order of the texts.
     train_jobs: Vec<ObjectRef>,
     found_train_jobs: usize,
@@ -37,6 +43,16 @@ impl Manifests {
     /// The TrainJobs that are in order, in the order of the texts.
     pub fn train_jobs(&self) -> impl Iterator<Item = &Manifest> {
         self.train_jobs.iter().filter_map(|reference| self.accepted.get(reference))
+    }
+
+    /// The built-in policies with those among these objects and those of `sources`, and everything that is wrong with
+    /// them, as [`PolicySet::with`] has it.
+    pub fn policies(&self, sources: &[Source]) -> (PolicySet, Vec<Diagnostic>) {
+        let own = self
+            .policies
+            .iter()
+            .map(|(document, problems)| (document.iter().cloned().collect(), problems.clone()));
+        PolicySet::of(own.chain(sources.iter().map(policy::parse)))
     }
 
     /// How many TrainJobs there are in the texts, those that are wrong among them.

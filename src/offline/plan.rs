@@ -15,15 +15,17 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 impl Manifests {
-    /// What the controller would do for `train_job` in a cluster with these objects. Diagnostics have their places in the
-    /// texts; among the warnings is what the API server would refuse of what is to be applied.
+    /// What the controller would do for `train_job` in a cluster with these objects. Keys are made of `random`, as in
+    /// [`Snapshot::random`]. Diagnostics have their places in the texts; among the warnings is what the API server would
+    /// refuse of what is to be applied.
     pub fn plan(
         &self,
         train_job: &Manifest,
         policies: &PolicySet,
         config: &Config,
+        random: Option<[u8; 32]>,
     ) -> Result<Plan, Vec<Diagnostic>> {
-        let snapshot = self.snapshot(train_job, policies, config)?;
+        let snapshot = self.snapshot(train_job, policies, config, random)?;
         let mut plan = match plan::plan(&snapshot, policies) {
             Ok(plan) => plan,
             Err(Refusal::Waiting(_)) if snapshot.runtime == Runtime::Missing => {
@@ -42,6 +44,7 @@ impl Manifests {
         train_job: &Manifest,
         policies: &PolicySet,
         config: &Config,
+        random: Option<[u8; 32]>,
     ) -> Result<Snapshot, Vec<Diagnostic>> {
         let mut snapshot = Snapshot {
             train_job: train_job.object.clone(),
@@ -51,7 +54,7 @@ impl Manifests {
             others: BTreeMap::new(),
             served: Served::Everything,
             config: config.clone(),
-            random: None,
+            random,
         };
         let namespace = metadata(&train_job.object).namespace();
         for (reference, found) in &self.accepted {

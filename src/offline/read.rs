@@ -8,6 +8,7 @@ use crate::{
     api,
     diagnostic::{self, Diagnostic, Place, Source, Span, codes},
     object::ObjectRef,
+    policy,
     yaml::{self, Node},
 };
 
@@ -57,6 +58,7 @@ impl Manifests {
                     self.refused.insert(reference, span);
                 }
             }
+            Admission::Policy => self.policies.push(policy::parse_node(node)),
             Admission::Refused(None) | Admission::Ignored => {}
         }
     }

@@ -37,7 +37,7 @@ fn outcome(texts: &[&str]) -> String {
     let line = |out: &mut String, diagnostic: &Diagnostic| {
         let place = diagnostic.place.span().map_or("nowhere".to_owned(), ToString::to_string);
         let text = render::text(diagnostic, Color::Never);
-        let help = diagnostic.help.iter().map(|help| format!(" ({help})")).collect::<String>();
+        let help = diagnostic.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
         _ = writeln!(out, "{place}: {}{help}", text.lines().next().unwrap_or_default());
     };
     for diagnostic in &diagnostics {
@@ -45,7 +45,7 @@ fn outcome(texts: &[&str]) -> String {
     }
     let policies = PolicySet::builtin();
     for train_job in manifests.train_jobs() {
-        match manifests.plan(train_job, &policies, &Config::default()) {
+        match manifests.plan(train_job, &policies, &Config::default(), Some([7; 32])) {
             Ok(plan) => {
                 plan.warnings.iter().for_each(|it| line(&mut out, it));
                 plan.children.iter().for_each(|it| _ = writeln!(out, "{}", it.reference));

@@ -17,5 +17,5 @@ mod set;
 pub use check::check;
 pub use compiled::Policy;
 pub use document::Document;
-pub use parse::{API_VERSION, KIND, LANGUAGE, parse};
+pub use parse::{API_VERSION, KIND, LANGUAGE, parse, parse_node};
 pub use set::PolicySet;

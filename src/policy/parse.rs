@@ -29,9 +29,16 @@ pub fn parse(source: &Source) -> (Vec<Document>, Vec<Diagnostic>) {
     (documents, diagnostics)
 }
 
-/// One document that is already read as YAML.
+/// The same of a document that is already read as YAML.
+pub fn parse_node(node: &Node) -> (Option<Document>, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let document = document(node, &mut diagnostics);
+    diagnostic::sort(&mut diagnostics);
+    (document, diagnostics)
+}
+
 fn document(node: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Document> {
-    let mut fields = Fields::of(node, "policy", diagnostics)?;
+    let mut fields = Fields::of(node, "document", diagnostics)?;
     expect(&mut fields, "apiVersion", API_VERSION)?;
     expect(&mut fields, "kind", KIND)?;
     let metadata = fields.required("metadata");

@@ -1,6 +1,6 @@
 //! The policies that serve, in the order in which they take their turn.
 
-use super::{builtin, check, check::conflicts, compiled::Policy, parse};
+use super::{builtin, check, check::conflicts, compiled::Policy, document::Document, parse};
 use crate::{
     diagnostic::{self, Diagnostic, Source, codes},
     object::Gvk,
@@ -33,12 +33,18 @@ impl PolicySet {
     /// A policy that does not pass its checks is left out, and the one it was to replace serves on. All problems are
     /// returned, those of a policy that conflicts with another among them.
     pub fn with(sources: &[Source]) -> (PolicySet, Vec<Diagnostic>) {
+        PolicySet::of(sources.iter().map(parse))
+    }
+
+    /// The same of documents that are parsed already, each text's with the problems that were found.
+    pub fn of(
+        parsed: impl IntoIterator<Item = (Vec<Document>, Vec<Diagnostic>)>,
+    ) -> (PolicySet, Vec<Diagnostic>) {
         let mut policies: BTreeMap<String, Arc<Policy>> =
             PolicySet::builtin().policies.iter().map(|it| (it.name.clone(), Arc::clone(it))).collect();
         let mut diagnostics = Vec::new();
         let mut from: BTreeMap<String, Arc<Policy>> = BTreeMap::new();
-        for source in sources {
-            let (documents, problems) = parse(source);
+        for (documents, problems) in parsed {
             let unreadable = diagnostic::has_errors(&problems);
             diagnostics.extend(problems);
             for document in documents {

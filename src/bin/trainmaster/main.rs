@@ -8,6 +8,7 @@
 
 mod cli;
 mod exit;
+mod random;
 
 use std::process::ExitCode;
 

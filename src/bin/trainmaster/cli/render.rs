@@ -1,14 +1,13 @@
 //! `render`: the objects that the controller would apply.
 
 use super::{input, output::Output};
-use crate::exit::Exit;
+use crate::{exit::Exit, random};
 use serde_json::{Value, json};
 use std::{io, path::PathBuf};
 use trainmaster::{
     diagnostic,
     offline::{self, Manifest, Manifests},
     plan::{Child, Config, Plan, Standing, standing},
-    policy::PolicySet,
     yaml,
 };
 
@@ -17,7 +16,7 @@ use trainmaster::{
 /// Reads TrainJobs, the runtimes they refer to and whatever else policies look at, and prints the objects that the
 /// controller would apply, byte for byte, in the order in which it would. Each object goes through what an API server
 /// does first: fields that it does not know are dropped, defaults filled in, the rest validated. Objects that exist
-/// already, a JobSet for one, may be given as well: what needs no change is not printed.
+/// already, a JobSet for one, may be given as well: what needs no change is not printed. So may policies.
 ///
 /// Objects without a namespace are taken for objects of the one that -n names, and a name that the server would
 /// generate ends in `xxxxx`.
@@ -68,13 +67,13 @@ enum Format {
 pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Exit> {
     let (sources, unreadable) = input::read(&args.filename, args.recursive);
     let (policy_sources, unreadable_policies) = input::read(&args.policy_dir, false);
-    let (policies, policy_problems) = PolicySet::with(&policy_sources);
     let (manifests, problems) = offline::read(&sources, &args.namespace);
+    let (policies, policy_problems) = manifests.policies(&policy_sources);
     output.show(unreadable.iter().chain(&unreadable_policies).chain(&policy_problems).chain(&problems));
 
     let mut printer = Printer { format: args.output, shows_secrets: args.show_secrets, items: Vec::new() };
     for train_job in manifests.train_jobs() {
-        match manifests.plan(train_job, &policies, &Config::default()) {
+        match manifests.plan(train_job, &policies, &Config::default(), seed(args.show_secrets)) {
             Ok(plan) => printer.plan(train_job, &plan, output)?,
             Err(diagnostics) => output.show(&diagnostics),
         }
@@ -85,6 +84,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Exit> {
     }
     let is_unreadable = diagnostic::has_errors(&unreadable) || diagnostic::has_errors(&unreadable_policies);
     Ok(outcome(is_unreadable, &manifests, output))
+}
+
+/// What keys are made from. Only those that are shown are worth anything: masked ones are the same each time, so that
+/// what is derived from them can be compared.
+fn seed(shows_secrets: bool) -> Option<[u8; 32]> {
+    if shows_secrets { random::fresh() } else { Some([0; 32]) }
 }
 
 fn outcome(is_unreadable: bool, manifests: &Manifests, output: &mut Output) -> Exit {
