@@ -15,6 +15,7 @@
 )]
 #![allow(unreachable_pub, reason = "nothing is reachable from outside a test")]
 
+mod legacy;
 mod replay;
 
 use replay::Replay;
@@ -65,19 +66,34 @@ const AREAS: &[&str] = &[
 
 #[test]
 fn plans_make_what_upstream_makes() {
-    let Some(cases) = cases("build.jsonl") else { return };
+    compare("build.jsonl", "differences.tsv", |id, _| AREAS.contains(&area(id)));
+}
+
+/// Of each field that a later version dropped or changed, the newest version that had it says what it means; all else is
+/// as the newest version has it.
+#[test]
+fn fields_of_older_versions_mean_what_they_meant() {
+    compare("legacy.jsonl", "legacy.tsv", legacy::is_of_its_version);
+}
+
+fn area(id: &str) -> &str {
+    id.split('/').next().unwrap()
+}
+
+/// Compares the recorded cases that `wanted` picks, but for those that `list` says differ.
+fn compare(file: &str, list: &str, wanted: impl Fn(&str, &Value) -> bool) {
+    let Some(cases) = cases(file) else { return };
     let policies = PolicySet::builtin();
-    let listed = differences();
+    let listed = differences(list);
     let mut areas: BTreeMap<String, Area> = BTreeMap::new();
     let mut report: Vec<String> = Vec::new();
     for case in cases.iter().filter(|case| case.get("unstable").is_none()) {
         let id = case["id"].as_str().unwrap();
-        let area = id.split('/').next().unwrap();
-        if !AREAS.contains(&area) {
+        if !wanted(id, case) {
             continue;
         }
-        let found = Replay::new(&policies).run(case);
-        let area = areas.entry(area.to_owned()).or_default();
+        let found = Replay::new(&policies, file == "legacy.jsonl").run(case);
+        let area = areas.entry(area(id).to_owned()).or_default();
         area.cases += 1;
         match (found.is_empty(), listed.get(id)) {
             (true, None) => area.agree += 1,
@@ -95,7 +111,7 @@ fn plans_make_what_upstream_makes() {
     assert!(report.is_empty(), "{}", report.join("\n"));
     let known: BTreeSet<&str> = cases.iter().filter_map(|case| case["id"].as_str()).collect();
     let unknown: Vec<_> = listed.keys().filter(|id| !known.contains(id.as_str())).collect();
-    assert!(unknown.is_empty(), "differences.tsv lists cases that do not exist: {unknown:?}");
+    assert!(unknown.is_empty(), "{list} lists cases that do not exist: {unknown:?}");
 }
 
 #[derive(Default)]
@@ -126,14 +142,14 @@ enum Kind {
 }
 
 /// The cases that are listed.
-fn differences() -> BTreeMap<String, Kind> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/corpus/differences.tsv");
+fn differences(list: &str) -> BTreeMap<String, Kind> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/corpus").join(list);
     let text = std::fs::read_to_string(path).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let entries = lines.map(|line| match line.split('\t').collect::<Vec<_>>()[..] {
         [id, "deliberate", why] if !why.is_empty() => (id.to_owned(), Kind::Deliberate),
         [id, "to come", why] if !why.is_empty() => (id.to_owned(), Kind::ToCome),
-        _ => panic!("differences.tsv: {line:?} is not case, kind and reason"),
+        _ => panic!("{list}: {line:?} is not case, kind and reason"),
     });
     entries.collect()
 }

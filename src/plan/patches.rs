@@ -1,4 +1,5 @@
-//! `spec.runtimePatches`: changes to the runtime's template, by whoever has something to say, in the list's order.
+//! Changes to the runtime's template: `spec.runtimePatches`, in the list's order, and what went before them, `labels`,
+//! `annotations`, `podSpecOverrides` and `podTemplateOverrides`.
 //!
 //! Each is a strategic merge patch of typed objects, as upstream v2.3 applies them; only labels and annotations of the
 //! template's own metadata count, and the order of the replicated jobs stays the runtime's.
@@ -16,21 +17,17 @@ use crate::{
 };
 use serde_json::{Map, Value, json};
 
-/// `template` with the patches of `train_job` applied.
+/// `template` with everything applied to it by which `train_job` changes its runtime.
 pub(crate) fn patched(
     mut template: Value,
     train_job: &Value,
     job: &ObjectRef,
     trace: &mut Trace,
 ) -> Result<Value, Refusal> {
-    let patches = train_job.pointer("/spec/runtimePatches").and_then(Value::as_array);
-    for (index, patch) in patches.into_iter().flatten().enumerate() {
-        let Some(change) = patch.pointer("/trainingRuntimeSpec/template") else { continue };
+    for Change { rule, path, template: change } in changes(train_job) {
         let order = names(&template);
-        let manager = patch["manager"].as_str().unwrap_or_default();
-        let rule = format!("runtimePatches[{manager}]");
         let shape = types().schemas.typed(types().template);
-        let merged = merge::strategic(&mut template, &wire_form(change), shape, &mut |write| {
+        let merged = merge::strategic(&mut template, &wire_form(&change), shape, &mut |write| {
             trace.record(Written {
                 policy: String::new(),
                 rule: rule.clone(),
@@ -42,7 +39,6 @@ pub(crate) fn patched(
             });
         });
         merged.map_err(|error| {
-            let path = FieldPath::root().field("spec").field("runtimePatches").index(index);
             let place = Place::Field { object: job.to_string(), path: path.to_string() };
             Refusal::Refused(vec![Diagnostic::error(codes::NOT_APPLICABLE, place, error.to_string())])
         })?;
@@ -51,6 +47,70 @@ pub(crate) fn patched(
         schema::canonical(&types().schemas, types().template, &mut template);
     }
     Ok(template)
+}
+
+/// A change to the template.
+struct Change {
+    /// What it is called in the trace.
+    rule: String,
+    /// The field of the TrainJob that asks for it.
+    path: FieldPath,
+    /// As much of a template as it says something about.
+    template: Value,
+}
+
+/// The changes that a TrainJob asks for, in the order in which they are made: those of the fields of v2.0 and v2.1 first.
+fn changes(train_job: &Value) -> Vec<Change> {
+    let Some(spec) = train_job.get("spec") else { return Vec::new() };
+    let root = FieldPath::root().field("spec");
+    let mut changes = Vec::new();
+    for field in ["labels", "annotations"] {
+        if let Some(map) = spec.get(field) {
+            let template = json!({ "metadata": { field: map } });
+            changes.push(Change { rule: field.to_owned(), path: root.clone().field(field), template });
+        }
+    }
+    for field in ["podSpecOverrides", "podTemplateOverrides"] {
+        for (index, item) in items(spec, field) {
+            let pod = if field == "podSpecOverrides" { json!({ "spec": item }) } else { item.clone() };
+            let path = root.clone().field(field).index(index);
+            changes.extend(items(item, "targetJobs").map(|(_, job)| Change {
+                rule: format!("{field}[{index}]"),
+                path: path.clone(),
+                template: json!({ "spec": { "replicatedJobs": [
+                    { "name": job["name"], "template": { "spec": { "template": pod_template(&pod) } } }
+                ] } }),
+            }));
+        }
+    }
+    for (index, patch) in items(spec, "runtimePatches") {
+        if let Some(template) = patch.pointer("/trainingRuntimeSpec/template") {
+            changes.push(Change {
+                rule: format!("runtimePatches[{}]", patch["manager"].as_str().unwrap_or_default()),
+                path: root.clone().field("runtimePatches").index(index),
+                template: template.clone(),
+            });
+        }
+    }
+    changes
+}
+
+/// The labels, the annotations and the pod spec of an override.
+fn pod_template(pod: &Value) -> Value {
+    let metadata = ["labels", "annotations"]
+        .into_iter()
+        .filter_map(|field| Some((field.to_owned(), pod.get("metadata")?.get(field)?.clone())));
+    let mut template = json!({ "metadata": metadata.collect::<Map<_, _>>() });
+    if let Some(Value::Object(spec)) = pod.get("spec") {
+        let mut spec = spec.clone();
+        spec.remove("targetJobs");
+        template["spec"] = Value::Object(spec);
+    }
+    template
+}
+
+fn items<'v>(value: &'v Value, field: &str) -> impl Iterator<Item = (usize, &'v Value)> {
+    value.get(field).and_then(Value::as_array).into_iter().flatten().enumerate()
 }
 
 /// What a typed client would send: without empties, and of the template's metadata labels and annotations alone.
