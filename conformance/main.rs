@@ -19,6 +19,7 @@
 
 mod support;
 
+mod again;
 mod check;
 mod codes;
 mod explain;

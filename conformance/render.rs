@@ -25,7 +25,7 @@ use trainmaster::{
     diagnostic::{Diagnostic, Label, codes::ALL},
     object::{Gvk, ObjectRef},
     offline::{self, Manifest, Manifests},
-    plan::{self, Child, Config, Plan, Served},
+    plan::{self, Child, Config, Plan, Served, Snapshot},
     policy::{Document, PolicySet, builtin, parse},
     yaml,
 };
@@ -74,13 +74,10 @@ struct Outcome {
 
 impl Outcome {
     fn of(case: &Case) -> Result<Outcome, String> {
-        let policies = policies(case)?;
-        let files = case.files().into_iter().filter(|file| !OTHERS.contains(&file.as_str()));
-        let sources: Vec<_> = files.filter_map(|file| case.source(&file)).collect();
-        let (manifests, said) = offline::read(&sources, namespace());
+        let (inputs, said) = Inputs::of(case)?;
         let mut outcome = Outcome { said, plans: Vec::new() };
-        for train_job in manifests.train_jobs() {
-            match planned(case, &manifests, train_job, &policies) {
+        for train_job in inputs.manifests.train_jobs() {
+            match inputs.plan(train_job) {
                 Ok(plan) => {
                     outcome.said.extend(plan.warnings.iter().cloned());
                     outcome.plans.push(plan);
@@ -126,24 +123,41 @@ impl Outcome {
     }
 }
 
-/// What is planned for a TrainJob of a case.
-fn planned(
-    case: &Case,
-    manifests: &Manifests,
-    train_job: &Manifest,
-    policies: &PolicySet,
-) -> Result<Plan, Vec<Diagnostic>> {
-    let (served, old) = (case.tree("served.yaml"), case.tree("old.yaml"));
-    if served.is_none() && old.is_none() {
-        return manifests.plan(train_job, policies, &Config::default(), Some(RANDOM));
+/// What goes into the plans of a case.
+pub struct Inputs {
+    pub manifests: Manifests,
+    pub policies: PolicySet,
+    served: Option<Served>,
+    old: Option<Value>,
+}
+
+impl Inputs {
+    /// The files of a case, and what is said about its manifests.
+    pub fn of(case: &Case) -> Result<(Inputs, Vec<Diagnostic>), String> {
+        let files = case.files().into_iter().filter(|file| !OTHERS.contains(&file.as_str()));
+        let sources: Vec<_> = files.filter_map(|file| case.source(&file)).collect();
+        let (manifests, said) = offline::read(&sources, namespace());
+        let kinds = |list: Value| list.as_array().unwrap().iter().map(|it| Gvk::of(it).unwrap()).collect();
+        let served = case.tree("served.yaml").map(|list| Served::Only(kinds(list)));
+        Ok((Inputs { manifests, policies: policies(case)?, served, old: case.tree("old.yaml") }, said))
     }
-    let mut snapshot = manifests.snapshot(train_job, policies, &Config::default(), Some(RANDOM))?;
-    snapshot.old_train_job = old;
-    if let Some(kinds) = served {
-        let kinds = kinds.as_array().unwrap().iter();
-        snapshot.served = Served::Only(kinds.map(|it| Gvk::of(it).unwrap()).collect());
+
+    /// What a plan for the TrainJob may know.
+    pub fn snapshot(&self, train_job: &Manifest) -> Result<Snapshot, Vec<Diagnostic>> {
+        let config = Config::default();
+        let mut snapshot = self.manifests.snapshot(train_job, &self.policies, &config, Some(RANDOM))?;
+        snapshot.old_train_job.clone_from(&self.old);
+        snapshot.served = self.served.clone().unwrap_or(snapshot.served);
+        Ok(snapshot)
     }
-    plan::plan(&snapshot, policies).map_err(|refusal| refusal.diagnostics().to_vec())
+
+    fn plan(&self, train_job: &Manifest) -> Result<Plan, Vec<Diagnostic>> {
+        if self.served.is_none() && self.old.is_none() {
+            return self.manifests.plan(train_job, &self.policies, &Config::default(), Some(RANDOM));
+        }
+        let snapshot = self.snapshot(train_job)?;
+        plan::plan(&snapshot, &self.policies).map_err(|refusal| refusal.diagnostics().to_vec())
+    }
 }
 
 fn document(child: &Child) -> String {
