@@ -45,12 +45,11 @@ impl PolicySet {
         let mut diagnostics = Vec::new();
         let mut from: BTreeMap<String, Arc<Policy>> = BTreeMap::new();
         for (documents, problems) in parsed {
-            let unreadable = diagnostic::has_errors(&problems);
             diagnostics.extend(problems);
             for document in documents {
                 let (policy, problems) = check(&document);
                 diagnostics.extend(problems);
-                let Some(policy) = policy.filter(|_| !unreadable).map(Arc::new) else { continue };
+                let Some(policy) = policy.map(Arc::new) else { continue };
                 if let Some(first) = from.get(&policy.name) {
                     diagnostics.push(twice(&policy, first));
                     continue;
