@@ -21,6 +21,7 @@
 
 mod command;
 mod hostile;
+mod keys;
 mod streams;
 
 use command::Command;

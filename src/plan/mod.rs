@@ -22,6 +22,7 @@ mod validate;
 mod watch;
 
 pub use draft::Target;
+pub use params::config_map;
 pub use pin::{PinError, pin_ref, pinned_runtime};
 pub(crate) use report::reports;
 pub use report::status_needs_runtime;

@@ -13,8 +13,8 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// The ConfigMap that `reference` means.
-pub(crate) fn config_map(reference: &ConfigMapRef, config: &Config) -> ObjectRef {
+/// The ConfigMap with parameters that `reference` means.
+pub fn config_map(reference: &ConfigMapRef, config: &Config) -> ObjectRef {
     let namespace = reference.namespace.as_ref().unwrap_or(&config.namespace);
     ObjectRef {
         gvk: Gvk::new("v1", "ConfigMap"),
