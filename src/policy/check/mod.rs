@@ -93,7 +93,7 @@ impl<'d> Checker<'d> {
         let variables = self.check_variables();
         let activation = document.activation.expression.as_ref();
         let policy = Policy {
-            name: document.name.as_str().to_owned(),
+            name: document.name.as_str().into(),
             version: semver::Version::new(0, 0, 0),
             span: document.span.clone(),
             order: document.order,
