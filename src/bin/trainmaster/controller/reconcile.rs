@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 use trainmaster::{
     object::{metadata, owned},
-    plan::{Child, Snapshot, Standing, pin_ref, pinned_runtime, plan, standing},
+    plan::{Child, Snapshot, Standing, is_finished, pin_ref, pinned_runtime, plan, standing},
     policy::PolicySet,
     status::{BLOCKED, Decision, FAILED, Problem, status},
 };
@@ -29,8 +29,11 @@ pub(super) async fn reconcile(context: &Context, key: &Key) -> Option<Duration> 
     let mut attempt = Attempt::begin(context, key)?;
     let outcome = match standing(&attempt.snapshot.train_job) {
         Standing::Foreign | Standing::Deleted => return None,
-        Standing::Finished => Ok(()),
-        Standing::Active if attempt.is_settled() => Ok(()),
+        Standing::Finished => {
+            attempt.forget_gone();
+            Ok(())
+        }
+        Standing::Active if is_over(&mut attempt) || attempt.is_settled() => Ok(()),
         Standing::Active => carry_out(&mut attempt).await,
     };
     let (problem, again) = attempt.judge(&outcome);
@@ -42,6 +45,26 @@ pub(super) async fn reconcile(context: &Context, key: &Key) -> Option<Duration> 
             again
         }
     }
+}
+
+/// Whether the TrainJob has ended though its status does not say so yet: a child that is gone by now has said so, or its
+/// time is up. Then nothing is to be made for it any more.
+fn is_over(attempt: &mut Attempt<'_>) -> bool {
+    let gone = attempt.gone();
+    if gone.is_empty() && attempt.snapshot.train_job.pointer("/spec/activeDeadlineSeconds").is_none() {
+        return false;
+    }
+    let present = attempt.snapshot.live.clone();
+    for (reference, object) in gone {
+        attempt.snapshot.live.entry(reference).or_insert(object);
+    }
+    let decision = decide(&attempt.snapshot, &attempt.policies, None);
+    let is_over = decision.expired || decision.status.is_some_and(|it| is_finished(&json!({ "status": it })));
+    if !is_over {
+        attempt.snapshot.live = present;
+        attempt.forget_gone();
+    }
+    is_over
 }
 
 /// Plans and applies.

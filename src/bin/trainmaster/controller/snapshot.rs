@@ -59,17 +59,33 @@ impl<'c> Attempt<'c> {
         Some(Attempt { context, key, snapshot, version, policies, dirty })
     }
 
+    /// Children of this TrainJob that have gone, as they last were.
+    pub(super) fn gone(&self) -> Vec<(ObjectRef, Value)> {
+        let cache = self.context.cache();
+        let gone = cache.job(self.key).map(|job| job.gone.clone()).unwrap_or_default();
+        gone.into_iter().filter(|(_, object)| self.is_ours(object)).collect()
+    }
+
+    /// What those children have said is of no matter.
+    pub(super) fn forget_gone(&self) {
+        if let Some(job) = self.context.cache().job_mut(self.key) {
+            job.gone.clear();
+        }
+    }
+
+    /// Whether an object is controlled by this TrainJob.
+    pub(super) fn is_ours(&self, object: &Value) -> bool {
+        train_job_of(object).is_some_and(|(_, owner)| owner == uid(&self.snapshot.train_job))
+    }
+
     /// Whether there is nothing to plan: the TrainJob runs, and nothing has changed since all of its objects were
     /// there. The workload is applied last and a running one is left alone, so that one is there says that all were.
     pub(super) fn is_settled(&self) -> bool {
         let cache = self.context.cache();
         let pin = pin_ref(&self.snapshot.train_job);
-        let ours = |object: &Value| {
-            train_job_of(object).is_some_and(|(_, owner)| owner == uid(&self.snapshot.train_job))
-        };
         let runs = |(reference, object): (&ObjectRef, &Value)| {
             cache.kinds.workloads.contains(&reference.gvk)
-                && ours(object)
+                && self.is_ours(object)
                 && object.pointer("/spec/suspend") != Some(&Value::Bool(true))
         };
         let may_change =

@@ -204,10 +204,11 @@ impl Store {
         }
     }
 
-    /// The object is gone.
-    pub(super) fn remove(&mut self, key: &Key) -> Option<Entry> {
+    /// The object is gone; returns what was kept of it, as it last was.
+    pub(super) fn take_last(&mut self, key: &Key, last: &Value) -> Option<Entry> {
         self.is_free(key);
-        self.objects.remove(key)
+        let entry = self.objects.remove(key)?;
+        Some(Entry { text: reduced(last, self.role).into(), ..entry })
     }
 }
 
