@@ -216,7 +216,7 @@ impl Cache {
     }
 
     /// One of equal runtimes, so that a thousand TrainJobs pinned to the same share it.
-    pub(super) fn shared(&mut self, runtime: Value) -> Arc<Value> {
+    pub(super) fn intern(&mut self, runtime: Value) -> Arc<Value> {
         let digest = owned::digest(&runtime);
         if let Some(known) = self.pins.get(&digest).and_then(Weak::upgrade) {
             return known;

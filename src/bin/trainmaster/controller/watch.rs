@@ -2,8 +2,8 @@
 
 use super::{
     cache::{From, RUNTIMES},
-    context::Context,
     runtimes,
+    shared::Shared,
     store::{Key, Role, Store},
 };
 use futures::{Stream, StreamExt as _};
@@ -25,59 +25,59 @@ use trainmaster::object::Gvk;
 const PAGE: u32 = 100;
 
 /// Follows all objects of the kind, for ever.
-pub(super) async fn follow(context: Arc<Context>, gvk: Gvk, resource: ApiResource, role: Role) {
-    let client = context.cluster.client.clone();
+pub(super) async fn follow(shared: Arc<Shared>, gvk: Gvk, resource: ApiResource, role: Role) {
+    let client = shared.cluster.client.clone();
     let config = watcher::Config::default().page_size(PAGE);
     match role {
         Role::Served => {}
         Role::Owned => {
             let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client, &resource);
-            take(&context, &gvk, watcher(api, config)).await;
+            take(&shared, &gvk, watcher(api, config)).await;
         }
         Role::Observed | Role::Whole => {
             let api: Api<DynamicObject> = Api::all_with(client, &resource);
-            take(&context, &gvk, watcher(api, config)).await;
+            take(&shared, &gvk, watcher(api, config)).await;
         }
     }
 }
 
 async fn take<K: Serialize>(
-    context: &Arc<Context>,
+    shared: &Arc<Shared>,
     gvk: &Gvk,
     events: impl Stream<Item = Result<Event<K>, watcher::Error>>,
 ) {
     let mut events = pin!(events.default_backoff());
     while let Some(event) = events.next().await {
         match event {
-            Ok(event) => one(context, gvk, event),
-            Err(error) => failed(context, gvk, &error),
+            Ok(event) => one(shared, gvk, event),
+            Err(error) => failed(shared, gvk, &error),
         }
     }
 }
 
-fn one<K: Serialize>(context: &Arc<Context>, gvk: &Gvk, event: Event<K>) {
+fn one<K: Serialize>(shared: &Arc<Shared>, gvk: &Gvk, event: Event<K>) {
     let concerned = match event {
         Event::Init => {
-            context.cache().store_mut(gvk).map(Store::begin);
+            shared.cache().store_mut(gvk).map(Store::begin);
             Vec::new()
         }
         Event::InitApply(object) => {
-            let synced = context.cache().store(gvk).is_some_and(|store| store.synced);
-            put(context, gvk, &tree(&object), if synced { From::Watch } else { From::FirstListing })
+            let synced = shared.cache().store(gvk).is_some_and(|store| store.synced);
+            put(shared, gvk, &tree(&object), if synced { From::Watch } else { From::FirstListing })
         }
-        Event::InitDone => context.cache().finish(gvk),
-        Event::Apply(object) => put(context, gvk, &tree(&object), From::Watch),
-        Event::Delete(object) => context.cache().remove(gvk, &tree(&object)),
+        Event::InitDone => shared.cache().finish(gvk),
+        Event::Apply(object) => put(shared, gvk, &tree(&object), From::Watch),
+        Event::Delete(object) => shared.cache().remove(gvk, &tree(&object)),
     };
-    context.wake(concerned);
-    context.check_ready();
+    shared.wake(concerned);
+    shared.check_ready();
 }
 
-fn put(context: &Arc<Context>, gvk: &Gvk, object: &Value, from: From) -> Vec<Key> {
+fn put(shared: &Arc<Shared>, gvk: &Gvk, object: &Value, from: From) -> Vec<Key> {
     if RUNTIMES.contains(gvk) {
-        runtimes::release(context, gvk, object);
+        runtimes::release(shared, gvk, object);
     }
-    context.cache().put(gvk, object, from)
+    shared.cache().put(gvk, object, from)
 }
 
 fn tree(object: &impl Serialize) -> Value {
@@ -85,7 +85,7 @@ fn tree(object: &impl Serialize) -> Value {
 }
 
 /// A watch that fails is started again. A kind that is not served any more is as good as never served.
-fn failed(context: &Context, gvk: &Gvk, error: &watcher::Error) {
+fn failed(shared: &Shared, gvk: &Gvk, error: &watcher::Error) {
     let kube = match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)
@@ -94,8 +94,8 @@ fn failed(context: &Context, gvk: &Gvk, error: &watcher::Error) {
     };
     let gone = matches!(kube, Some(kube::Error::Api(status)) if status.is_not_found());
     if gone {
-        let concerned = context.cache().unserve(gvk);
-        context.wake(concerned);
+        let concerned = shared.cache().unserve(gvk);
+        shared.wake(concerned);
         tracing::debug!(kind = %gvk, "the kind is not served");
     } else {
         tracing::warn!(kind = %gvk, error = %Chain(error), "a watch failed; it is started again");
