@@ -1,10 +1,6 @@
 //! Which of the kinds that matter the cluster serves: at start, and whenever that may have changed.
 
-use super::{
-    shared::Shared,
-    store::Role,
-    watch::{Chain, follow},
-};
+use super::{error::Chain, shared::Shared, store::Role, watch::follow};
 use futures::StreamExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{

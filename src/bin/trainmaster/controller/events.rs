@@ -1,6 +1,6 @@
 //! Events that tell users what is wrong with a TrainJob: core/v1, with the fields that the SDK reads.
 
-use super::{cluster::At, error::Error, shared::Shared, store::hash, watch::Chain};
+use super::{cluster::At, error::Chain, error::Error, shared::Shared, store::hash};
 use jiff::{Timestamp, Unit};
 use k8s_openapi::api::core::v1::Event;
 use kube::core::ApiResource;

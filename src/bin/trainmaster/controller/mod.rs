@@ -29,6 +29,7 @@ use crate::{
 use cache::Cache;
 use clap::Args;
 use cluster::Cluster;
+use error::Chain;
 use kube::{
     Client, Config as ClientConfig,
     config::{KubeConfigOptions, Kubeconfig},
@@ -45,7 +46,6 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 use trainmaster::{diagnostic::Diagnostic, plan::Config, policy::PolicySet};
-use watch::Chain;
 
 /// How many TrainJobs are looked at at a time. An API server answers no faster to more.
 const CONCURRENCY: usize = 16;
@@ -83,7 +83,7 @@ pub(crate) struct Flags {
 /// Why the controller does not run.
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    #[error("cannot start: {0}")]
+    #[error(transparent)]
     Telemetry(#[from] telemetry::Error),
     #[error("cannot read the kubeconfig {}", .0.display())]
     Kubeconfig(PathBuf, #[source] kube::config::KubeconfigError),

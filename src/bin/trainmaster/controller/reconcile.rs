@@ -6,13 +6,12 @@
 use super::{
     cache::{From, TRAIN_JOBS, Trouble, uid},
     cluster::At,
-    error::Error,
+    error::{Chain, Error},
     events,
     failure::Failure,
     shared::Shared,
     snapshot::Attempt,
     store::{self, Key},
-    watch::Chain,
 };
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};

@@ -1,7 +1,7 @@
 //! Takes over runtimes from upstream before v2.3, which kept them from being deleted while TrainJobs referred to them.
 //! TrainJobs are pinned now, so that nothing needs that any more.
 
-use super::{cluster::At, shared::Shared, store::Key, watch::Chain};
+use super::{cluster::At, error::Chain, shared::Shared, store::Key};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use trainmaster::object::{Gvk, metadata};

@@ -2,6 +2,7 @@
 
 use super::{
     cache::{From, RUNTIMES},
+    error::Chain,
     runtimes,
     shared::Shared,
     store::{Key, Role, Store},
@@ -99,20 +100,5 @@ fn failed(shared: &Shared, gvk: &Gvk, error: &watcher::Error) {
         tracing::debug!(kind = %gvk, "the kind is not served");
     } else {
         tracing::warn!(kind = %gvk, error = %Chain(error), "a watch failed; it is started again");
-    }
-}
-
-/// An error with all its causes, in one line.
-pub(super) struct Chain<'a>(pub(super) &'a dyn std::error::Error);
-
-impl std::fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut source = self.0.source();
-        while let Some(error) = source {
-            write!(f, ": {error}")?;
-            source = error.source();
-        }
-        Ok(())
     }
 }
