@@ -18,6 +18,7 @@ mod runtimes;
 mod shared;
 mod snapshot;
 mod store;
+mod tree;
 mod watch;
 
 use crate::{

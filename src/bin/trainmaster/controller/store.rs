@@ -168,6 +168,13 @@ impl Store {
         }
         self.foreign.remove(&key.hash());
         let version = version(object);
+        if let Some(known) = self.objects.get_mut(key)
+            && version > 0
+            && known.version >= version
+        {
+            known.round = self.round;
+            return Put::Same;
+        }
         let text = reduced(object, self.role).into();
         let mark = owned::mark(object, FIELD_MANAGER);
         let Some(old) = self.objects.get_mut(key) else {
@@ -176,9 +183,6 @@ impl Store {
             return Put::New;
         };
         old.round = self.round;
-        if old.version > version {
-            return Put::Same;
-        }
         let marked = old.mark != mark;
         let changed = marked || old.text != text;
         let recreated = changed && uid_of(&old.text) != uid_of(&text);

@@ -6,24 +6,23 @@ use super::{
     runtimes,
     shared::Shared,
     store::{Key, Role, Store},
+    tree::Tree,
 };
 use futures::{Stream, StreamExt as _};
 use kube::{
     Api,
-    api::{DynamicObject, PartialObjectMeta},
     core::ApiResource,
     runtime::{
         WatchStreamExt as _,
         watcher::{self, Event, watcher},
     },
 };
-use serde::Serialize;
 use serde_json::Value;
 use std::{pin::pin, sync::Arc};
 use trainmaster::object::Gvk;
 
 /// Objects asked for at a time: what a listing costs in memory.
-const PAGE: u32 = 100;
+const PAGE: u32 = 50;
 
 /// Follows all objects of the kind, for ever.
 pub(super) async fn follow(shared: Arc<Shared>, gvk: Gvk, resource: ApiResource, role: Role) {
@@ -32,20 +31,20 @@ pub(super) async fn follow(shared: Arc<Shared>, gvk: Gvk, resource: ApiResource,
     match role {
         Role::Served => {}
         Role::Owned => {
-            let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client, &resource);
+            let api: Api<Tree<true>> = Api::all_with(client, &resource);
             take(&shared, &gvk, watcher(api, config)).await;
         }
         Role::Observed | Role::Whole => {
-            let api: Api<DynamicObject> = Api::all_with(client, &resource);
+            let api: Api<Tree<false>> = Api::all_with(client, &resource);
             take(&shared, &gvk, watcher(api, config)).await;
         }
     }
 }
 
-async fn take<K: Serialize>(
+async fn take<const METADATA: bool>(
     shared: &Arc<Shared>,
     gvk: &Gvk,
-    events: impl Stream<Item = Result<Event<K>, watcher::Error>>,
+    events: impl Stream<Item = Result<Event<Tree<METADATA>>, watcher::Error>>,
 ) {
     let mut events = pin!(events.default_backoff());
     while let Some(event) = events.next().await {
@@ -56,7 +55,7 @@ async fn take<K: Serialize>(
     }
 }
 
-fn one<K: Serialize>(shared: &Arc<Shared>, gvk: &Gvk, event: Event<K>) {
+fn one<const METADATA: bool>(shared: &Arc<Shared>, gvk: &Gvk, event: Event<Tree<METADATA>>) {
     let concerned = match event {
         Event::Init => {
             shared.cache().store_mut(gvk).map(Store::begin);
@@ -64,11 +63,11 @@ fn one<K: Serialize>(shared: &Arc<Shared>, gvk: &Gvk, event: Event<K>) {
         }
         Event::InitApply(object) => {
             let synced = shared.cache().store(gvk).is_some_and(|store| store.synced);
-            put(shared, gvk, &tree(&object), if synced { From::Watch } else { From::FirstListing })
+            put(shared, gvk, &object.value, if synced { From::Watch } else { From::FirstListing })
         }
         Event::InitDone => shared.cache().finish(gvk),
-        Event::Apply(object) => put(shared, gvk, &tree(&object), From::Watch),
-        Event::Delete(object) => shared.cache().remove(gvk, &tree(&object)),
+        Event::Apply(object) => put(shared, gvk, &object.value, From::Watch),
+        Event::Delete(object) => shared.cache().remove(gvk, &object.value),
     };
     shared.wake(concerned);
     shared.check_ready();
@@ -79,10 +78,6 @@ fn put(shared: &Arc<Shared>, gvk: &Gvk, object: &Value, from: From) -> Vec<Key> 
         runtimes::release(shared, gvk, object);
     }
     shared.cache().put(gvk, object, from)
-}
-
-fn tree(object: &impl Serialize) -> Value {
-    serde_json::to_value(object).unwrap_or_default()
 }
 
 /// A watch that fails is started again. A kind that is not served any more is as good as never served.
