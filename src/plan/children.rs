@@ -3,7 +3,7 @@
 use super::{
     Child, Refusal,
     evaluate::{Result, holds, runs, text, tree},
-    mutate::Work,
+    pin::pin_ref,
     scope::{Fixed, Live, Scope},
     snapshot::{Snapshot, is_suspended},
 };
@@ -20,7 +20,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// One object that a resource names.
 #[derive(Debug)]
@@ -37,13 +37,40 @@ pub(crate) fn named(fixed: &Fixed<'_>, budget: &mut Budget) -> Result<Vec<Named>
     let namespace = metadata(fixed.inputs.train_job).namespace().map(str::to_owned);
     let mut all = Vec::new();
     for (index, resource) in fixed.policy.resources.iter().enumerate() {
-        for run in runs(&resource.loops, fixed, None, budget)? {
-            let name = text(&resource.name, &Scope::of(fixed).with_loops(&run), budget)?;
+        for run in &*runs(&resource.loops, fixed, None, budget)? {
+            let name = text(&resource.name, &Scope::of(fixed).with_loops(run), budget)?.into_owned();
             let reference = ObjectRef { gvk: resource.kind.clone(), namespace: namespace.clone(), name };
-            all.push(Named { resource: index, run, reference });
+            all.push(Named { resource: index, run: run.clone(), reference });
         }
     }
     Ok(all)
+}
+
+/// Refuses two objects of one name: one would be written over the other, again and again.
+pub(crate) fn distinct(active: &[Fixed<'_>], named: &[Vec<Named>], train_job: &Value) -> Result<()> {
+    let pin = pin_ref(train_job);
+    let mut seen: BTreeMap<&ObjectRef, &Resource> = BTreeMap::new();
+    for (fixed, named) in active.iter().zip(named) {
+        for Named { resource, reference, .. } in named {
+            let Some(resource) = fixed.policy.resources.get(*resource) else { continue };
+            let first = seen.insert(reference, resource);
+            if first.is_none() && *reference != pin {
+                continue;
+            }
+            let what = if first.is_some() { "is made twice" } else { "is what pins the runtime" };
+            let message =
+                format!("{reference} of `{}` of policy `{}` {what}", resource.id, fixed.policy.name);
+            let diagnostic = Diagnostic::error(codes::CONFLICT, resource.span.clone(), message)
+                .help("the template must give it another name");
+            return Err(Box::new(match first {
+                Some(first) if !std::ptr::eq(first, resource) => {
+                    diagnostic.label(first.span.clone(), "made here first")
+                }
+                _ => diagnostic,
+            }));
+        }
+    }
+    Ok(())
 }
 
 impl<'p> Live<'p> {
@@ -101,7 +128,11 @@ pub(crate) fn is_due(
     let Some(live) = snapshot.live.get(&named.reference) else { return Ok(true) };
     if !is_ours(live, &snapshot.train_job) {
         let message = format!("{} exists and does not belong to this TrainJob", named.reference);
-        let diagnostic = Diagnostic::error(codes::FOREIGN_OBJECT, Place::Nowhere, message);
+        let place = Place::Field {
+            object: super::reference(&snapshot.train_job).to_string(),
+            path: "metadata.name".to_owned(),
+        };
+        let diagnostic = Diagnostic::error(codes::FOREIGN_OBJECT, place, message);
         let help = "rename the TrainJob, or delete the object";
         return Err(Refusal::Refused(vec![diagnostic.help(help)]));
     }
@@ -125,34 +156,31 @@ pub(crate) fn is_ours(object: &Value, train_job: &Value) -> bool {
     }
 }
 
-impl Work {
-    /// The object of a resource, ready to be applied; none if it is not wanted.
-    pub(crate) fn child(
-        &mut self,
-        named: &Named,
-        fixed: &Fixed<'_>,
-        whole: &Value,
-        snapshot: &Snapshot,
-    ) -> Result<Option<Child>> {
-        let Some(resource) = fixed.policy.resources.get(named.resource) else { return Ok(None) };
-        let scope = Scope::of(fixed).with_draft(&self.draft).with_whole(whole).with_loops(&named.run);
-        let scope = scope.with_random(snapshot.random.map(|seed| random_of(&seed, &named.reference)));
-        if !holds(resource.include_when.as_ref(), &scope, &mut self.budget)? {
-            return Ok(None);
-        }
-        let Some(mut object) = tree(&resource.template, &scope, &mut self.budget)? else { return Ok(None) };
-        finish(&mut object, resource, snapshot);
-        Ok(Some(Child {
-            reference: named.reference.clone(),
-            policy: fixed.policy.name.clone(),
-            resource: resource.id.clone(),
-            span: resource.span.clone(),
-            exists: snapshot.live.contains_key(&named.reference),
-            sensitive: resource.sensitive,
-            workload: fixed.policy.slot == Some(Slot::Workload),
-            object,
-        }))
+/// The object of a resource, ready to be applied; none if it is not wanted.
+pub(crate) fn child<'s, 'p: 's>(
+    named: &Named,
+    scope: Scope<'s, 'p>,
+    snapshot: &Snapshot,
+    budget: &mut Budget,
+) -> Result<Option<Child>> {
+    let policy = scope.fixed.policy;
+    let Some(resource) = policy.resources.get(named.resource) else { return Ok(None) };
+    let scope = scope.with_random(snapshot.random.map(|seed| random_of(&seed, &named.reference)));
+    if !holds(resource.include_when.as_ref(), &scope, budget)? {
+        return Ok(None);
     }
+    let Some(mut object) = tree(&resource.template, &scope, budget)? else { return Ok(None) };
+    finish(&mut object, resource, snapshot);
+    Ok(Some(Child {
+        reference: named.reference.clone(),
+        policy: policy.name.as_ref().to_owned(),
+        resource: resource.id.clone(),
+        span: resource.span.clone(),
+        exists: snapshot.live.contains_key(&named.reference),
+        sensitive: resource.sensitive,
+        workload: policy.slot == Some(Slot::Workload),
+        object,
+    }))
 }
 
 /// The random bytes of one object: no two objects of a plan get the same.

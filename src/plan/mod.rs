@@ -35,7 +35,7 @@ pub use watch::{concerns, is_read};
 use crate::{
     cel::Budget,
     diagnostic::{self, Diagnostic, Place, Span, codes},
-    object::ObjectRef,
+    object::{ObjectRef, find, metadata},
     policy::{Policy, PolicySet, document::Phase},
 };
 use children::Named;
@@ -123,7 +123,7 @@ pub fn plan(snapshot: &Snapshot, policies: &PolicySet) -> Result<Plan, Refusal> 
 
     let job = reference(&snapshot.train_job);
     let mut trace = Trace::default();
-    let template = runtime.pointer("/spec/template").cloned().unwrap_or_else(|| json!({}));
+    let template = find(runtime, &["spec", "template"]).cloned().unwrap_or_else(|| json!({}));
     let template = patches::patched(template, &snapshot.train_job, &job, &mut trace)?;
     let mut work = Work { draft: Draft::new(template), trace, budget };
     work.phase(Phase::Template, &active)?;
@@ -161,11 +161,15 @@ fn reference(train_job: &Value) -> ObjectRef {
     })
 }
 
+/// The TrainJob's choice of a runtime, which most refusals are about.
+fn runtime_ref_of(train_job: &Value) -> Place {
+    Place::Field { object: reference(train_job).to_string(), path: "spec.runtimeRef".to_owned() }
+}
+
 fn runtime(snapshot: &Snapshot) -> Result<&Value, Refusal> {
     let wanted = RuntimeRef::of(&snapshot.train_job);
-    let job = reference(&snapshot.train_job);
-    let place = || Place::Field { object: job.to_string(), path: "spec.runtimeRef".to_owned() };
-    let Some(object) = wanted.object(job.namespace.as_deref()) else {
+    let place = || runtime_ref_of(&snapshot.train_job);
+    let Some(object) = wanted.object(metadata(&snapshot.train_job).namespace()) else {
         let message = format!("unsupported runtime: {}.{}", wanted.kind, wanted.group);
         let help = "TrainingRuntime and ClusterTrainingRuntime of trainer.kubeflow.org are supported";
         let diagnostic = Diagnostic::error(codes::UNSUPPORTED_RUNTIME, place(), message).help(help);
@@ -235,10 +239,7 @@ impl<'p> Chosen<'p> {
         let Some((other, _)) = taken else { return Ok(()) };
         let message =
             format!("the policies `{}` and `{}` are both for this TrainJob", other.name, policy.name);
-        let place = Place::Field {
-            object: reference(&snapshot.train_job).to_string(),
-            path: "spec.runtimeRef".into(),
-        };
+        let place = runtime_ref_of(&snapshot.train_job);
         let diagnostic = Diagnostic::error(codes::SLOT_TAKEN, place, message);
         Err(Refusal::Refused(vec![
             diagnostic.label(other.span.clone(), "this one").label(policy.span.clone(), "and this one"),
@@ -258,6 +259,7 @@ impl<'p> Chosen<'p> {
             active.push(Fixed::new(policy, inputs, Live::of(policy, &named, snapshot)));
             all.push(named);
         }
+        children::distinct(&active, &all, &snapshot.train_job)?;
         Ok((active, all))
     }
 }
@@ -272,9 +274,9 @@ fn available(policy: &Policy, snapshot: &Snapshot) -> Result<(), Refusal> {
             let message =
                 format!("the policy `{}` is unavailable: the cluster does not serve {kind}", policy.name);
             let help = "it becomes available as soon as the kind's CRD is installed";
-            let diagnostic =
-                Diagnostic::error(codes::KIND_NOT_SERVED, policy.span.clone(), message).help(help);
-            Err(Refusal::Waiting(Box::new(diagnostic)))
+            let place = runtime_ref_of(&snapshot.train_job);
+            let diagnostic = Diagnostic::error(codes::KIND_NOT_SERVED, place, message).help(help);
+            Err(Refusal::Waiting(Box::new(diagnostic.label(policy.span.clone(), "this policy"))))
         }
     }
 }
@@ -321,14 +323,15 @@ impl Work {
         due: &[(usize, &Named)],
         snapshot: &Snapshot,
     ) -> Result<Vec<Child>, Refusal> {
-        let mut whole = self.draft.template.clone();
-        if let Some(template) = whole.as_object_mut() {
-            template.insert("spec".to_owned(), self.draft.job_set_spec());
-        }
+        let Work { draft, budget, .. } = self;
+        let whole = draft
+            .whole()
+            .map_err(|error| Box::new(Diagnostic::error(error.code(), Place::Nowhere, error.message())))?;
         let mut children = Vec::new();
         for (policy, named) in due {
             if let Some(fixed) = active.get(*policy) {
-                children.extend(self.child(named, fixed, &whole, snapshot)?);
+                let scope = Scope::of(fixed).with_draft(draft).with_whole(&whole).with_loops(&named.run);
+                children.extend(children::child(named, scope, snapshot, budget)?);
             }
         }
         children.sort_by_key(|child| child.workload);

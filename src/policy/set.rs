@@ -13,7 +13,7 @@ use crate::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 /// Policies with unique names, ordered by `order` and name. Cheap to clone; never changed, only replaced.
@@ -25,10 +25,13 @@ pub struct PolicySet {
 impl PolicySet {
     /// The policies that are part of the program.
     pub fn builtin() -> PolicySet {
-        let documents = builtin::sources().flat_map(|source| parse(&source).0);
-        // A test holds that each of them passes every check.
-        let policies = documents.filter_map(|document| check(&document).0);
-        PolicySet::ordered(policies.map(Arc::new).collect())
+        static BUILTIN: LazyLock<PolicySet> = LazyLock::new(|| {
+            let documents = builtin::sources().flat_map(|source| parse(&source).0);
+            // A test holds that each of them passes every check.
+            let policies = documents.filter_map(|document| check(&document).0);
+            PolicySet::ordered(policies.map(Arc::new).collect())
+        });
+        BUILTIN.clone()
     }
 
     /// The built-in policies, and those of `sources` added or put in the place of one with the same name.
@@ -44,22 +47,21 @@ impl PolicySet {
         parsed: impl IntoIterator<Item = (Vec<Document>, Vec<Diagnostic>)>,
     ) -> (PolicySet, Vec<Diagnostic>) {
         let mut policies: BTreeMap<String, Arc<Policy>> =
-            PolicySet::builtin().policies.iter().map(|it| (it.name.clone(), Arc::clone(it))).collect();
+            PolicySet::builtin().policies.iter().map(|it| (it.name.to_string(), Arc::clone(it))).collect();
         let mut diagnostics = Vec::new();
         let mut from: BTreeMap<String, Arc<Policy>> = BTreeMap::new();
         for (documents, problems) in parsed {
-            let unreadable = diagnostic::has_errors(&problems);
             diagnostics.extend(problems);
             for document in documents {
                 let (policy, problems) = check(&document);
                 diagnostics.extend(problems);
-                let Some(policy) = policy.filter(|_| !unreadable).map(Arc::new) else { continue };
-                if let Some(first) = from.get(&policy.name) {
+                let Some(policy) = policy.map(Arc::new) else { continue };
+                if let Some(first) = from.get(&*policy.name) {
                     diagnostics.push(twice(&policy, first));
                     continue;
                 }
-                from.insert(policy.name.clone(), Arc::clone(&policy));
-                policies.insert(policy.name.clone(), policy);
+                from.insert(policy.name.to_string(), Arc::clone(&policy));
+                policies.insert(policy.name.to_string(), policy);
             }
         }
         let set = PolicySet::ordered(policies.into_values().collect());
@@ -80,7 +82,7 @@ impl PolicySet {
 
     /// The policy of that name.
     pub fn get(&self, name: &str) -> Option<&Policy> {
-        self.iter().find(|policy| policy.name == name)
+        self.iter().find(|policy| *policy.name == *name)
     }
 
     /// The kinds of objects that the policies have to do with.
