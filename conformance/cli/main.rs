@@ -20,7 +20,9 @@
 )]
 
 mod command;
+mod contributing;
 mod hostile;
+mod keys;
 mod streams;
 
 use command::Command;

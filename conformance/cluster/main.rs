@@ -5,6 +5,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on says why and ends")]
 #![allow(clippy::disallowed_methods, reason = "tests wait, and start processes")]
+#![allow(clippy::print_stdout, reason = "some tests print figures")]
 
 #[path = "../testbed/mod.rs"]
 mod testbed;
@@ -12,5 +13,6 @@ mod testbed;
 mod support;
 
 mod control_plane;
+mod controller;
 mod crds;
 mod pods;

@@ -16,6 +16,7 @@
 #![allow(unreachable_pub, reason = "nothing is reachable from outside a test")]
 
 mod legacy;
+mod rendered;
 mod replay;
 
 use replay::Replay;
@@ -112,6 +113,36 @@ fn compare(file: &str, list: &str, wanted: impl Fn(&str, &Value) -> bool) {
     let known: BTreeSet<&str> = cases.iter().filter_map(|case| case["id"].as_str()).collect();
     let unknown: Vec<_> = listed.keys().filter(|id| !known.contains(id.as_str())).collect();
     assert!(unknown.is_empty(), "{list} lists cases that do not exist: {unknown:?}");
+}
+
+#[test]
+fn what_is_rendered_is_what_upstream_makes() {
+    let Some(cases) = cases("build.jsonl") else { return };
+    let Some(binary) = option_env!("CARGO_BIN_EXE_trainmaster") else {
+        return say("SKIPPED: the command is not part of this build, so nothing is rendered");
+    };
+    let (policies, listed) = (PolicySet::builtin(), differences("differences.tsv"));
+    let mut report: Vec<String> = Vec::new();
+    let (mut count, mut compared) = (0, 0);
+    for case in cases.iter().filter(|case| case.get("unstable").is_none()) {
+        let id = case["id"].as_str().unwrap();
+        if listed.contains_key(id) || !AREAS.contains(&area(id)) {
+            continue;
+        }
+        let Some(objects) = rendered::objects(case) else { continue };
+        count += 1;
+        if count % rendered::EVERY != 0 {
+            continue;
+        }
+        compared += 1;
+        let children = rendered::children(binary, &objects);
+        let found = Replay::new(&policies, false).compare_with(children, case);
+        if !found.is_empty() {
+            report.push(format!("{id}: {}\n{}", case["why"], found.join("\n")));
+        }
+    }
+    say(&format!("{compared} of {count} cases rendered, {} differ", report.len()));
+    assert!(report.is_empty(), "{}", report.join("\n"));
 }
 
 #[derive(Default)]

@@ -56,6 +56,15 @@ impl<'p> Replay<'p> {
         differences
     }
 
+    /// Where `children`, made otherwise, differ from what a case ends with.
+    pub fn compare_with(mut self, children: Vec<Value>, case: &Value) -> Vec<String> {
+        // What the API server refuses, and what comes after it, is not there.
+        let taken = children.into_iter().take_while(|child| rejected(child).is_none());
+        self.applied = taken.filter_map(|child| Some((ObjectRef::of(&child)?, child))).collect();
+        let told = items(&case["observed"]).map(|observed| &observed["children"]);
+        told.filter(|children| *children != "as before").last().map_or(Vec::new(), |it| self.compare(it))
+    }
+
     /// Stores an object as the API server would; one that it would refuse is not stored.
     fn store(&mut self, mut object: Value) {
         let schemas = api::schemas();
@@ -193,7 +202,7 @@ fn rejected(object: &Value) -> Option<String> {
     errors.first().map(|error| format!("{}: {}", error.path, error.message()))
 }
 
-fn items(list: &Value) -> impl Iterator<Item = &Value> {
+pub fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 

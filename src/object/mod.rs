@@ -8,6 +8,7 @@
 pub mod diff;
 pub mod json_patch;
 pub mod merge;
+pub mod owned;
 pub mod path;
 mod shape;
 

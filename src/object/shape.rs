@@ -26,6 +26,11 @@ pub trait Shape<'s>: Copy {
         ListKind::Atomic
     }
 
+    /// Whether an object is owned and replaced as a whole (`x-kubernetes-map-type: atomic`).
+    fn is_atomic_map(self) -> bool {
+        false
+    }
+
     /// What a strategic merge patch does to a list.
     fn patch(self) -> PatchKind<'s> {
         PatchKind::Replace

@@ -55,8 +55,8 @@ pub(super) fn admit(
     is_flawed: bool,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Admission {
+    let Some(kind) = kind(node, diagnostics) else { return Admission::Refused(None) };
     let mut object = node.to_json();
-    let Some(kind) = kind(node, &object, diagnostics) else { return Admission::Refused(None) };
     if kind.api_version == policy::API_VERSION && kind.kind == policy::KIND {
         return if is_flawed { Admission::Ignored } else { Admission::Policy };
     }
@@ -83,20 +83,18 @@ pub(super) fn admit(
 }
 
 /// Which kind of object it says to be.
-fn kind(node: &Node, object: &Value, diagnostics: &mut Vec<Diagnostic>) -> Option<Gvk> {
-    let kind = Gvk::of(object);
-    if kind.is_none() {
-        let message = match object {
-            Value::Object(_) => {
-                let missing = if object["kind"].is_string() { "apiVersion" } else { "kind" };
-                format!("this is no Kubernetes object: it has no `{missing}`")
-            }
-            _ => format!("this is no Kubernetes object, but {}", node.type_name()),
-        };
-        let span = node.as_map().and_then(<[_]>::first).map_or(&node.span, |entry| &entry.key_span);
-        diagnostics.push(Diagnostic::error(codes::REFUSED_FIELD, span.clone(), message));
-    }
-    kind
+fn kind(node: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Gvk> {
+    let text = |field: &str| node.get(field).and_then(Node::as_str).filter(|text| !text.is_empty());
+    let problem = match (node.as_map(), text("kind"), text("apiVersion")) {
+        (Some(_), Some(kind), Some(api_version)) => return Some(Gvk::new(api_version, kind)),
+        (None, ..) => format!(", but {}", node.type_name()),
+        (Some(_), None, _) => ": it has no `kind`".to_owned(),
+        (Some(_), Some(_), None) => ": it has no `apiVersion`".to_owned(),
+    };
+    let span = node.as_map().and_then(<[_]>::first).map_or(&node.span, |entry| &entry.key_span);
+    let message = format!("this is no Kubernetes object{problem}");
+    diagnostics.push(Diagnostic::error(codes::REFUSED_FIELD, span.clone(), message));
+    None
 }
 
 /// Gives the object the namespace that its author leaves to the command line, and the name that he leaves to the server.

@@ -4,7 +4,7 @@ use super::{Manifest, Manifests, locate::located};
 use crate::{
     api,
     diagnostic::{Diagnostic, Place, Severity, codes},
-    object::metadata,
+    object::{ObjectRef, metadata},
     plan::{
         self, Child, Config, Plan, Refusal, Runtime, RuntimeRef, Served, Snapshot, pin_ref, pinned_runtime,
     },
@@ -98,28 +98,23 @@ impl Manifests {
     fn no_runtime(&self, train_job: &Manifest) -> Diagnostic {
         let wanted = RuntimeRef::of(&train_job.object);
         let namespace = metadata(&train_job.object).namespace();
-        let named = |kind: &str| RuntimeRef { kind: kind.to_owned(), ..wanted.clone() }.object(namespace);
         let reference = wanted.object(namespace);
         let shown = reference.as_ref().map_or_else(|| wanted.name.clone(), ToString::to_string);
         let diagnostic = missing(train_job, format!("{shown} is not among the objects given"));
-        let other = match wanted.kind.as_str() {
-            "TrainingRuntime" => "ClusterTrainingRuntime",
-            _ => "TrainingRuntime",
-        };
-        if let Some(found) = named(other).and_then(|it| self.accepted.get(&it)) {
-            let help = format!("there is a {}, which `kind: {other}` refers to", found.reference);
-            return diagnostic.help(help);
+        let is_runtime = |it: &&ObjectRef| it.gvk.group() == api::GROUP && it.gvk.kind != "TrainJob";
+        let is_near = |it: &ObjectRef| it.namespace.is_none() || it.namespace.as_deref() == namespace;
+        let runtimes = || self.accepted.keys().filter(is_runtime);
+        let namesakes = || runtimes().filter(|it| it.name == wanted.name);
+        if let Some(found) = namesakes().find(|it| is_near(it)) {
+            let kind = &found.gvk.kind;
+            return diagnostic.help(format!("there is a {found}, which `kind: {kind}` refers to"));
         }
-        let candidates = self
-            .accepted
-            .keys()
-            .filter(|it| {
-                reference
-                    .as_ref()
-                    .is_some_and(|wanted| it.gvk == wanted.gvk && it.namespace == wanted.namespace)
-            })
-            .map(|it| it.name.as_str());
-        diagnostic.help("give its file too").did_you_mean(&wanted.name, candidates)
+        if let Some(found) = namesakes().next() {
+            return diagnostic
+                .help(format!("there is a {found}, but only those of its own namespace serve a TrainJob"));
+        }
+        let of_kind = runtimes().filter(|it| it.gvk.kind == wanted.kind && is_near(it));
+        diagnostic.help("give its file too").did_you_mean(&wanted.name, of_kind.map(|it| it.name.as_str()))
     }
 
     /// `diagnostics` of the plan for `train_job` with the places of fields in the texts.

@@ -127,6 +127,14 @@ fn an_unknown_runtime_is_refused_with_the_one_that_is_meant() {
         "1.yaml:5:22: error[TM0608]: TrainJob ml/a: spec.runtimeRef.name: TrainingRuntime ml/plain is not among the \
          objects given (there is a ClusterTrainingRuntime plain, which `kind: ClusterTrainingRuntime` refers to)\n",
     );
+    let elsewhere = RUNTIME
+        .replace("ClusterTrainingRuntime", "TrainingRuntime")
+        .replace("{name: plain}", "{name: plain, namespace: lab}");
+    check(
+        &[&elsewhere, &other],
+        "1.yaml:5:22: error[TM0608]: TrainJob ml/a: spec.runtimeRef.name: TrainingRuntime ml/plain is not among the \
+         objects given (there is a TrainingRuntime lab/plain, but only those of its own namespace serve a TrainJob)\n",
+    );
     let foreign = job("a", "").replace("name: plain", "name: plain, kind: Runtime");
     check(
         &[RUNTIME, &foreign],

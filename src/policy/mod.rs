@@ -18,4 +18,4 @@ pub use check::check;
 pub use compiled::Policy;
 pub use document::Document;
 pub use parse::{API_VERSION, KIND, LANGUAGE, parse, parse_node};
-pub use set::PolicySet;
+pub use set::{Kinds, PolicySet};

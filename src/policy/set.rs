@@ -1,11 +1,20 @@
 //! The policies that serve, in the order in which they take their turn.
 
-use super::{builtin, check, check::conflicts, compiled::Policy, document::Document, parse};
+use super::{
+    builtin, check,
+    check::conflicts,
+    compiled::{ConfigMapRef, Policy, Update},
+    document::{Document, Slot},
+    parse,
+};
 use crate::{
     diagnostic::{self, Diagnostic, Source, codes},
     object::Gvk,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, LazyLock},
+};
 
 /// Policies with unique names, ordered by `order` and name. Cheap to clone; never changed, only replaced.
 #[derive(Clone, Debug, Default)]
@@ -16,10 +25,13 @@ pub struct PolicySet {
 impl PolicySet {
     /// The policies that are part of the program.
     pub fn builtin() -> PolicySet {
-        let documents = builtin::sources().flat_map(|source| parse(&source).0);
-        // A test holds that each of them passes every check.
-        let policies = documents.filter_map(|document| check(&document).0);
-        PolicySet::ordered(policies.map(Arc::new).collect())
+        static BUILTIN: LazyLock<PolicySet> = LazyLock::new(|| {
+            let documents = builtin::sources().flat_map(|source| parse(&source).0);
+            // A test holds that each of them passes every check.
+            let policies = documents.filter_map(|document| check(&document).0);
+            PolicySet::ordered(policies.map(Arc::new).collect())
+        });
+        BUILTIN.clone()
     }
 
     /// The built-in policies, and those of `sources` added or put in the place of one with the same name.
@@ -39,12 +51,11 @@ impl PolicySet {
         let mut diagnostics = Vec::new();
         let mut from: BTreeMap<String, Arc<Policy>> = BTreeMap::new();
         for (documents, problems) in parsed {
-            let unreadable = diagnostic::has_errors(&problems);
             diagnostics.extend(problems);
             for document in documents {
                 let (policy, problems) = check(&document);
                 diagnostics.extend(problems);
-                let Some(policy) = policy.filter(|_| !unreadable).map(Arc::new) else { continue };
+                let Some(policy) = policy.map(Arc::new) else { continue };
                 if let Some(first) = from.get(&*policy.name) {
                     diagnostics.push(twice(&policy, first));
                     continue;
@@ -74,12 +85,65 @@ impl PolicySet {
         self.iter().find(|policy| *policy.name == *name)
     }
 
+    /// The kinds of objects that the policies have to do with.
+    pub fn kinds(&self) -> Kinds {
+        let mut kinds = Kinds::default();
+        for policy in self.iter() {
+            kinds.required.extend(policy.requires.iter().cloned());
+            kinds.watched.extend(policy.watched_kinds().cloned());
+            kinds.referenced.extend(policy.references.iter().map(|(_, kind)| kind.clone()));
+            let observed = policy.status.as_ref().and_then(|it| policy.resources.get(it.resource));
+            kinds.observed.extend(observed.map(|it| it.kind.clone()));
+            for resource in &policy.resources {
+                kinds.made.insert(resource.kind.clone());
+                if policy.slot == Some(Slot::Workload) {
+                    kinds.workloads.insert(resource.kind.clone());
+                } else if matches!(resource.update, Update::Always | Update::When(_)) {
+                    kinds.updated.insert(resource.kind.clone());
+                }
+            }
+        }
+        kinds
+    }
+
+    /// The ConfigMaps that hold parameters of policies.
+    pub fn config_maps(&self) -> impl Iterator<Item = &ConfigMapRef> {
+        self.iter().filter_map(|policy| policy.params.as_ref()?.config_map.as_ref())
+    }
+
     /// The kinds of objects that the policies make, each once.
     pub fn resource_kinds(&self) -> Vec<Gvk> {
         let mut kinds: Vec<Gvk> = self.iter().flat_map(Policy::resource_kinds).cloned().collect();
         kinds.sort();
         kinds.dedup();
         kinds
+    }
+}
+
+/// Kinds of objects, by what policies have to do with them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kinds {
+    /// Without these a policy is unavailable.
+    pub required: BTreeSet<Gvk>,
+    /// Objects of these are made.
+    pub made: BTreeSet<Gvk>,
+    /// Those of them that run the pods.
+    pub workloads: BTreeSet<Gvk>,
+    /// Those of them, workloads aside, that may be written again while a TrainJob runs.
+    pub updated: BTreeSet<Gvk>,
+    /// Those of them whose status is looked at.
+    pub observed: BTreeSet<Gvk>,
+    /// Their changes plan TrainJobs again.
+    pub watched: BTreeSet<Gvk>,
+    /// Expressions look their objects up.
+    pub referenced: BTreeSet<Gvk>,
+}
+
+impl Kinds {
+    /// All of them.
+    pub fn all(&self) -> BTreeSet<Gvk> {
+        let Kinds { required, made, workloads: _, updated: _, observed: _, watched, referenced } = self;
+        required.iter().chain(made).chain(watched).chain(referenced).cloned().collect()
     }
 }
 

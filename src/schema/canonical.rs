@@ -81,7 +81,10 @@ impl Rewrite<'_> {
     /// struct hides nothing.
     fn missing(&self, field: &Field, depth: usize) -> Option<Value> {
         let shape = &self.schemas.get(field.ty).shape;
-        if self.pointers || field.wire != Wire::Always || (field.required && !matches!(shape, Shape::Object(_))) {
+        if self.pointers
+            || field.wire != Wire::Always
+            || (field.required && !matches!(shape, Shape::Object(_)))
+        {
             return None;
         }
         let mut zero = zero(shape)?;

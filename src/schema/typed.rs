@@ -52,6 +52,15 @@ impl<'s> object::Shape<'s> for Typed<'s> {
         }
     }
 
+    fn is_atomic_map(self) -> bool {
+        match self.shape() {
+            Shape::Object(object) => object.atomic,
+            // A map that is owned as such and not by its keys is one.
+            Shape::Map(_) | Shape::Any => true,
+            _ => false,
+        }
+    }
+
     fn patch(self) -> PatchKind<'s> {
         match self.shape() {
             Shape::List(list) => match list.merge_key.as_deref() {

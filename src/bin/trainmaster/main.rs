@@ -7,8 +7,14 @@
 )]
 
 mod cli;
+#[cfg(feature = "controller")]
+mod config;
+#[cfg(feature = "controller")]
+mod controller;
 mod exit;
 mod random;
+#[cfg(feature = "controller")]
+mod telemetry;
 
 use std::process::ExitCode;
 

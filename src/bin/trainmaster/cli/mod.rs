@@ -11,9 +11,14 @@ mod output;
 mod render;
 mod version;
 
+#[cfg(feature = "controller")]
+use crate::controller;
 use crate::exit::Exit;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
-use output::{Output, When};
+#[cfg(feature = "controller")]
+pub(crate) use input::read;
+pub(crate) use output::Output;
+use output::When;
 use std::{env, io, path::Path};
 
 /// Runs TrainJobs on Kubernetes by policy
@@ -42,6 +47,8 @@ Exit codes:
 enum Verb {
     Render(render::Args),
     Check(check::Args),
+    #[cfg(feature = "controller")]
+    Controller(controller::Flags),
     Explain(explain::Args),
     Version(version::Args),
     Completion(completion::Args),
@@ -57,6 +64,8 @@ pub(crate) fn main() -> Exit {
     let done = match &cli.verb {
         Verb::Render(args) => render::run(args, &mut output),
         Verb::Check(args) => check::run(args, &mut output),
+        #[cfg(feature = "controller")]
+        Verb::Controller(flags) => Ok(controller::run(flags, &mut output)),
         Verb::Explain(args) => explain::run(args, &mut output),
         Verb::Version(args) => version::run(args, &mut output),
         Verb::Completion(args) => completion::run(args, &mut output),

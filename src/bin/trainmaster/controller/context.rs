@@ -1,0 +1,60 @@
+//! What every part of the controller shares.
+
+use super::{cache::Cache, cluster::Cluster, queue::Queue, store::Key};
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+use tokio::sync::{Notify, watch};
+
+pub(super) struct Context {
+    pub(super) cluster: Cluster,
+    pub(super) queue: Queue,
+    /// Asks to look again which kinds are served.
+    pub(super) discover: Notify,
+    cache: Mutex<Cache>,
+    /// Whether it was looked once which kinds are served.
+    discovered: AtomicBool,
+    ready: watch::Sender<bool>,
+}
+
+impl Context {
+    pub(super) fn new(cluster: Cluster, queue: Queue, cache: Cache) -> Context {
+        Context {
+            cluster,
+            queue,
+            discover: Notify::new(),
+            cache: Mutex::new(cache),
+            discovered: AtomicBool::new(false),
+            ready: watch::Sender::new(false),
+        }
+    }
+
+    /// What is known. Never held across a request.
+    pub(super) fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks to look at TrainJobs now.
+    pub(super) fn wake(&self, keys: impl IntoIterator<Item = Key>) {
+        keys.into_iter().for_each(|key| self.queue.add(key));
+    }
+
+    /// It is known which kinds are served.
+    pub(super) fn discovered(&self) {
+        self.discovered.store(true, Ordering::Release);
+        self.check_ready();
+    }
+
+    /// Work begins when everything that is there has been seen; what comes later does not stop it.
+    pub(super) fn check_ready(&self) {
+        if self.discovered.load(Ordering::Acquire) && self.cache().is_synced() {
+            self.ready.send_if_modified(|ready| !std::mem::replace(ready, true));
+        }
+    }
+
+    /// Whether everything that is there has been seen.
+    pub(super) fn ready(&self) -> watch::Receiver<bool> {
+        self.ready.subscribe()
+    }
+}

@@ -1,0 +1,224 @@
+//! One TrainJob, from what is known of it to what shall be: [`reconcile`].
+//!
+//! Read, plan, apply, status, in this order. What is known comes from the [cache](super::cache); a request is made
+//! only for what is not kept there, and for what has to change.
+
+use super::{
+    cache::{From, TRAIN_JOBS, Trouble, uid},
+    cluster::At,
+    context::Context,
+    error::Error,
+    events,
+    failure::Failure,
+    snapshot::Attempt,
+    store::{self, Key},
+    watch::Chain,
+};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use std::time::{Duration, Instant};
+use trainmaster::{
+    object::{metadata, owned},
+    plan::{Child, Snapshot, Standing, pin_ref, pinned_runtime, plan, standing},
+    policy::PolicySet,
+    status::{BLOCKED, Decision, FAILED, Problem, status},
+};
+
+/// Brings a TrainJob a step nearer to what it should be; returns when to look at it again though nothing has changed.
+pub(super) async fn reconcile(context: &Context, key: &Key) -> Option<Duration> {
+    let mut attempt = Attempt::begin(context, key)?;
+    let outcome = match standing(&attempt.snapshot.train_job) {
+        Standing::Foreign | Standing::Deleted => return None,
+        Standing::Finished => Ok(()),
+        Standing::Active if attempt.is_settled() => Ok(()),
+        Standing::Active => carry_out(&mut attempt).await,
+    };
+    let (problem, again) = attempt.judge(&outcome);
+    let written = write_status(&attempt, problem.as_ref()).await;
+    match written {
+        Ok(look_again) => [again, look_again].into_iter().flatten().min(),
+        Err(failure) => {
+            let (_, again) = attempt.judge(&Err(failure));
+            again
+        }
+    }
+}
+
+/// Plans and applies.
+async fn carry_out(attempt: &mut Attempt<'_>) -> Result<(), Failure> {
+    attempt.read().await?;
+    let plan = plan(&attempt.snapshot, &attempt.policies).map_err(|refusal| {
+        Failure::refused(&refusal).unless_left_over(&attempt.snapshot.live, &attempt.snapshot.train_job)
+    })?;
+    for warning in &plan.warnings {
+        tracing::debug!(code = warning.code.id, "{}", warning.message);
+    }
+    for child in &plan.children {
+        apply(attempt, child).await.map_err(|error| Failure::child(child, &error))?;
+    }
+    Ok(())
+}
+
+/// Writes a child unless it is there as it should be.
+async fn apply(attempt: &mut Attempt<'_>, child: &Child) -> Result<(), Error> {
+    let (context, reference) = (attempt.context, &child.reference);
+    let resource = context.cache().resource(&reference.gvk);
+    let resource = resource.ok_or_else(|| Error::NotServed(reference.gvk.clone()))?;
+    let at = At { resource: &resource, namespace: reference.namespace.as_deref(), name: &reference.name };
+    let wanted = owned::digest(&owned::applied(&child.object));
+    if child.exists && applied(context, child, at).await? == Some(wanted) {
+        return Ok(());
+    }
+    let stored = context.cluster.apply(at, &child.object).await?;
+    tracing::info!(child = %reference, created = !child.exists, "applied");
+    let mut cache = context.cache();
+    cache.put(&reference.gvk, &stored, From::Answer);
+    if let Some(entry) = cache.entry_mut(reference) {
+        entry.applied = Some(wanted);
+    }
+    if let Some(object) = cache.object(reference) {
+        attempt.snapshot.live.insert(reference.clone(), object);
+    }
+    drop(cache);
+    if *reference == pin_ref(&attempt.snapshot.train_job)
+        && let Ok(runtime) = pinned_runtime(&stored, &attempt.snapshot.train_job)
+    {
+        attempt.pin(runtime, &stored);
+    }
+    Ok(())
+}
+
+/// What we have applied of the child: known, or read.
+async fn applied(context: &Context, child: &Child, at: At<'_>) -> Result<Option<owned::Digest>, Error> {
+    let known =
+        context.cache().entry(&child.reference).map(|entry| (entry.applied, entry.version, entry.mark));
+    let Some((None, version, Some(_))) = known else { return Ok(known.and_then(|(applied, ..)| applied)) };
+    let Some(object) = context.cluster.get(at).await? else { return Ok(None) };
+    let applied = store::applied(&child.reference.gvk, &object);
+    if let Some(entry) = context.cache().entry_mut(&child.reference).filter(|it| it.version == version) {
+        entry.applied = applied;
+    }
+    Ok(applied)
+}
+
+/// Writes the status if it differs; returns when a deadline passes. A TrainJob that has run too long loses its workload
+/// first.
+async fn write_status(attempt: &Attempt<'_>, problem: Option<&Problem>) -> Result<Option<Duration>, Failure> {
+    let decision = decide(&attempt.snapshot, &attempt.policies, problem);
+    let before = &attempt.snapshot.train_job["status"];
+    if decision.expired {
+        delete_workloads(attempt).await?;
+    }
+    let Some(after) = decision.status.as_ref().filter(|after| *after != before) else {
+        return Ok(decision.look_again);
+    };
+    let context = attempt.context;
+    let train_job = &attempt.snapshot.train_job;
+    let Some(resource) = context.cache().resource(&TRAIN_JOBS) else { return Ok(None) };
+    let at = At { resource: &resource, namespace: attempt.key.namespace(), name: &attempt.key.name };
+    let patch = json!({
+        "metadata": { "resourceVersion": attempt.version.to_string(), "uid": uid(train_job) },
+        "status": difference(before, after),
+    });
+    match context.cluster.merge_status(at, &patch).await {
+        Ok(stored) => {
+            context.cache().put(&TRAIN_JOBS, &stored, From::Answer);
+            tracing::info!(status = latest(after), "status written");
+            if let Some(message) = news(before, after) {
+                events::tell(context, at, train_job, message).await;
+            }
+            Ok(decision.look_again)
+        }
+        // It has changed meanwhile, so there is news of it, or it is gone.
+        Err(error) if error.is_conflict() || error.is_not_found() => Ok(Some(Duration::from_secs(1))),
+        Err(error) => {
+            tracing::warn!(error = %Chain(&error), "cannot write the status");
+            Err(Failure::read(
+                &trainmaster::object::ObjectRef {
+                    gvk: TRAIN_JOBS.clone(),
+                    namespace: attempt.key.namespace().map(str::to_owned),
+                    name: attempt.key.name.to_string(),
+                },
+                &error,
+            ))
+        }
+    }
+}
+
+/// The status. If an expression of a policy fails, that is the problem, and nothing else is said of the children.
+fn decide(snapshot: &Snapshot, policies: &PolicySet, problem: Option<&Problem>) -> Decision {
+    let now = Timestamp::now();
+    let nothing = || Decision { status: None, expired: false, look_again: None };
+    status(snapshot, policies, problem, now).unwrap_or_else(|refusal| {
+        let problem = Problem::of(&refusal);
+        status(snapshot, &PolicySet::default(), Some(&problem), now).unwrap_or_else(|_| nothing())
+    })
+}
+
+async fn delete_workloads(attempt: &Attempt<'_>) -> Result<(), Failure> {
+    let context = attempt.context;
+    let kinds = context.cache().kinds.clone();
+    for (reference, object) in &attempt.snapshot.live {
+        let resource = context.cache().resource(&reference.gvk);
+        let is_workload = kinds.workloads.contains(&reference.gvk)
+            && store::train_job_of(object)
+                .is_some_and(|(_, owner)| owner == uid(&attempt.snapshot.train_job));
+        if let (Some(resource), true) = (resource, is_workload) {
+            let at =
+                At { resource: &resource, namespace: reference.namespace.as_deref(), name: &reference.name };
+            let deleted = context.cluster.delete(at, metadata(object).uid()).await;
+            deleted.map_err(|error| Failure::delete(reference, &error))?;
+            tracing::info!(child = %reference, "deleted: the TrainJob has run too long");
+        }
+    }
+    Ok(())
+}
+
+/// A merge patch from one status to another, field by field at the top.
+fn difference(before: &Value, after: &Value) -> Value {
+    let fields = |value: &Value| value.as_object().cloned().unwrap_or_default();
+    let (before, after) = (fields(before), fields(after));
+    let mut patch = Map::new();
+    for name in before.keys().filter(|name| !after.contains_key(*name)) {
+        patch.insert(name.clone(), Value::Null);
+    }
+    patch.extend(after.into_iter().filter(|(name, value)| before.get(name) != Some(value)));
+    Value::Object(patch)
+}
+
+fn conditions(status: &Value) -> impl DoubleEndedIterator<Item = &Value> {
+    status["conditions"].as_array().into_iter().flatten()
+}
+
+/// The type of the condition that `kubectl get` shows.
+fn latest(status: &Value) -> &str {
+    conditions(status).next_back().and_then(|it| it["type"].as_str()).unwrap_or_default()
+}
+
+/// What a status says that is wrong and was not said before.
+fn news<'a>(before: &Value, after: &'a Value) -> Option<&'a str> {
+    let said = |status: &Value, new: &Value| {
+        conditions(status).any(|old| old["type"] == new["type"] && old["message"] == new["message"])
+    };
+    let ours = |condition: &&Value| match condition["type"].as_str() {
+        Some(BLOCKED) => true,
+        Some(FAILED) => condition["reason"] == "TrainingRuntimeNotSupported",
+        _ => false,
+    };
+    conditions(after).find(|new| ours(new) && !said(before, new)).and_then(|it| it["message"].as_str())
+}
+
+/// What is in the way, as it was shown last.
+pub(super) fn shown(train_job: &Value) -> Option<Problem> {
+    let condition = conditions(&train_job["status"]).find(|it| it["type"] == BLOCKED)?;
+    let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+    Some(Problem { reason: text("reason"), message: text("message"), is_final: false })
+}
+
+/// When a TrainJob began to have trouble, and how often it was tried since.
+pub(super) fn once_more(trouble: Option<Trouble>) -> Trouble {
+    trouble.map_or_else(
+        || Trouble { since: Instant::now(), tries: 0 },
+        |it| Trouble { tries: it.tries.saturating_add(1), ..it },
+    )
+}
