@@ -9,7 +9,7 @@ pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
     }
     names
         .into_iter()
-        .filter(|name| name.chars().count() <= LONGEST && *name != wrong)
+        .filter(|name| !name.is_empty() && name.chars().count() <= LONGEST && *name != wrong)
         .map(|name| (distance(wrong, name), name))
         .filter(|(distance, name)| *distance <= limit(wrong, name))
         .min_by_key(|(distance, _)| *distance)

@@ -4,6 +4,7 @@ use super::{
     Child, Refusal,
     evaluate::{Result, holds, runs, text, tree},
     mutate::Work,
+    pin::pin_ref,
     scope::{Fixed, Live, Scope},
     snapshot::{Snapshot, is_suspended},
 };
@@ -20,7 +21,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// One object that a resource names.
 #[derive(Debug)]
@@ -44,6 +45,33 @@ pub(crate) fn named(fixed: &Fixed<'_>, budget: &mut Budget) -> Result<Vec<Named>
         }
     }
     Ok(all)
+}
+
+/// Refuses two objects of one name: one would be written over the other, again and again.
+pub(crate) fn distinct(active: &[Fixed<'_>], named: &[Vec<Named>], train_job: &Value) -> Result<()> {
+    let pin = pin_ref(train_job);
+    let mut seen: BTreeMap<&ObjectRef, &Resource> = BTreeMap::new();
+    for (fixed, named) in active.iter().zip(named) {
+        for Named { resource, reference, .. } in named {
+            let Some(resource) = fixed.policy.resources.get(*resource) else { continue };
+            let first = seen.insert(reference, resource);
+            if first.is_none() && *reference != pin {
+                continue;
+            }
+            let what = if first.is_some() { "is made twice" } else { "is what pins the runtime" };
+            let message =
+                format!("{reference} of `{}` of policy `{}` {what}", resource.id, fixed.policy.name);
+            let diagnostic = Diagnostic::error(codes::CONFLICT, resource.span.clone(), message)
+                .help("the template must give it another name");
+            return Err(Box::new(match first {
+                Some(first) if !std::ptr::eq(first, resource) => {
+                    diagnostic.label(first.span.clone(), "made here first")
+                }
+                _ => diagnostic,
+            }));
+        }
+    }
+    Ok(())
 }
 
 impl<'p> Live<'p> {
@@ -101,7 +129,11 @@ pub(crate) fn is_due(
     let Some(live) = snapshot.live.get(&named.reference) else { return Ok(true) };
     if !is_ours(live, &snapshot.train_job) {
         let message = format!("{} exists and does not belong to this TrainJob", named.reference);
-        let diagnostic = Diagnostic::error(codes::FOREIGN_OBJECT, Place::Nowhere, message);
+        let place = Place::Field {
+            object: super::reference(&snapshot.train_job).to_string(),
+            path: "metadata.name".to_owned(),
+        };
+        let diagnostic = Diagnostic::error(codes::FOREIGN_OBJECT, place, message);
         let help = "rename the TrainJob, or delete the object";
         return Err(Refusal::Refused(vec![diagnostic.help(help)]));
     }

@@ -161,10 +161,15 @@ fn reference(train_job: &Value) -> ObjectRef {
     })
 }
 
+/// The TrainJob's choice of a runtime, which most refusals are about.
+fn runtime_ref_of(train_job: &Value) -> Place {
+    Place::Field { object: reference(train_job).to_string(), path: "spec.runtimeRef".to_owned() }
+}
+
 fn runtime(snapshot: &Snapshot) -> Result<&Value, Refusal> {
     let wanted = RuntimeRef::of(&snapshot.train_job);
     let job = reference(&snapshot.train_job);
-    let place = || Place::Field { object: job.to_string(), path: "spec.runtimeRef".to_owned() };
+    let place = || runtime_ref_of(&snapshot.train_job);
     let Some(object) = wanted.object(job.namespace.as_deref()) else {
         let message = format!("unsupported runtime: {}.{}", wanted.kind, wanted.group);
         let help = "TrainingRuntime and ClusterTrainingRuntime of trainer.kubeflow.org are supported";
@@ -235,10 +240,7 @@ impl<'p> Chosen<'p> {
         let Some((other, _)) = taken else { return Ok(()) };
         let message =
             format!("the policies `{}` and `{}` are both for this TrainJob", other.name, policy.name);
-        let place = Place::Field {
-            object: reference(&snapshot.train_job).to_string(),
-            path: "spec.runtimeRef".into(),
-        };
+        let place = runtime_ref_of(&snapshot.train_job);
         let diagnostic = Diagnostic::error(codes::SLOT_TAKEN, place, message);
         Err(Refusal::Refused(vec![
             diagnostic.label(other.span.clone(), "this one").label(policy.span.clone(), "and this one"),
@@ -258,6 +260,7 @@ impl<'p> Chosen<'p> {
             active.push(Fixed::new(policy, inputs, Live::of(policy, &named, snapshot)));
             all.push(named);
         }
+        children::distinct(&active, &all, &snapshot.train_job)?;
         Ok((active, all))
     }
 }
@@ -272,9 +275,9 @@ fn available(policy: &Policy, snapshot: &Snapshot) -> Result<(), Refusal> {
             let message =
                 format!("the policy `{}` is unavailable: the cluster does not serve {kind}", policy.name);
             let help = "it becomes available as soon as the kind's CRD is installed";
-            let diagnostic =
-                Diagnostic::error(codes::KIND_NOT_SERVED, policy.span.clone(), message).help(help);
-            Err(Refusal::Waiting(Box::new(diagnostic)))
+            let place = runtime_ref_of(&snapshot.train_job);
+            let diagnostic = Diagnostic::error(codes::KIND_NOT_SERVED, place, message).help(help);
+            Err(Refusal::Waiting(Box::new(diagnostic.label(policy.span.clone(), "this policy"))))
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     diagnostic::{Diagnostic, Place, Source, codes},
-    object::{Gvk, ObjectRef},
+    object::{FieldPath, Gvk, ObjectRef, path::Step},
     policy::compiled::{ConfigMapRef, Params, Policy},
     schema::{self, Shape},
     yaml,
@@ -31,33 +31,100 @@ pub(crate) fn params(
     runtime_ref: &ObjectRef,
 ) -> Result<Value, Refusal> {
     let Some(params) = &policy.params else { return Ok(Value::Object(Map::new())) };
-    let mut values = params.values.clone();
+    let nowhere = Place::Source(policy.span.clone());
+    let mut given = Given { values: params.values.clone(), from: Vec::new(), missing: nowhere };
     if let Some(reference) = &params.config_map {
-        merge(&mut values, from_config_map(params, reference, snapshot, policy)?);
+        let values = from_config_map(params, reference, snapshot, policy)?;
+        let object = config_map(reference, &snapshot.config).to_string();
+        given.add(values, &Origin::Keys { object });
     }
-    let mut place = Place::Source(policy.span.clone());
     if let Some(path) = &params.runtime {
-        place = Place::Field { object: runtime_ref.to_string(), path: path.to_string() };
-        if let Some(found) = path.get(runtime) {
-            merge(&mut values, from_runtime(found, &place)?);
+        let found = path.get(runtime);
+        let (object, path) = (runtime_ref.to_string(), path.clone());
+        let origin = match found {
+            Some(Value::String(_)) => Origin::Text { object, path },
+            _ => Origin::Block { object, path },
+        };
+        given.missing = origin.place(&FieldPath::root());
+        if let Some(found) = found {
+            given.add(from_runtime(found, &origin)?, &origin);
         }
     }
-    schema::default(&params.schemas, params.ty, &mut values);
-    let errors = schema::validate(&params.schemas, params.ty, &values, None);
-    let diagnostics: Vec<Diagnostic> = errors
-        .into_iter()
-        .map(|error| {
-            let message =
-                format!("parameter {} of policy `{}`: {}", error.path, policy.name, error.message());
-            Diagnostic::error(codes::BAD_PARAMETER_VALUE, place.clone(), message)
-        })
-        .collect();
-    if diagnostics.is_empty() { Ok(values) } else { Err(Refusal::Refused(diagnostics)) }
+    given.checked(params, policy)
 }
 
-fn merge(values: &mut Value, more: Value) {
-    if let (Value::Object(values), Value::Object(more)) = (values, more) {
-        values.extend(more);
+/// What is said of parameters, and where.
+struct Given {
+    values: Value,
+    from: Vec<(String, Origin)>,
+    /// Where one that is missing would stand.
+    missing: Place,
+}
+
+/// What holds parameters.
+#[derive(Clone)]
+enum Origin {
+    /// A ConfigMap with a key for each.
+    Keys { object: String },
+    /// A field with all of them as YAML in a string.
+    Text { object: String, path: FieldPath },
+    /// A field with all of them.
+    Block { object: String, path: FieldPath },
+}
+
+impl Given {
+    /// Adds values, which go before those that are there.
+    fn add(&mut self, more: Value, origin: &Origin) {
+        if let (Value::Object(values), Value::Object(more)) = (&mut self.values, more) {
+            self.from.extend(more.keys().map(|name| (name.clone(), origin.clone())));
+            values.extend(more);
+        }
+    }
+
+    /// The values with defaults, if the schema allows all of them.
+    fn checked(mut self, params: &Params, policy: &Policy) -> Result<Value, Refusal> {
+        let mut diagnostics = Vec::new();
+        let mut report = |path: &FieldPath, message: String| {
+            diagnostics.push(Diagnostic::error(codes::BAD_PARAMETER_VALUE, self.place(path), message));
+        };
+        let mut values = self.values.clone();
+        for path in schema::prune(&params.schemas, params.ty, &mut values) {
+            report(&path, format!("the policy `{}` has no parameter `{path}`", policy.name));
+        }
+        schema::default(&params.schemas, params.ty, &mut values);
+        for error in schema::validate(&params.schemas, params.ty, &values, None) {
+            let what = format!("parameter {} of policy `{}`", error.path, policy.name);
+            report(&error.path, format!("{what}: {}", error.message()));
+        }
+        self.values = values;
+        if diagnostics.is_empty() { Ok(self.values) } else { Err(Refusal::Refused(diagnostics)) }
+    }
+
+    /// Where the value of a parameter comes from: the last that says it.
+    fn place(&self, path: &FieldPath) -> Place {
+        let name = match path.steps().first() {
+            Some(Step::Field(name) | Step::Key(name)) => &**name,
+            _ => "",
+        };
+        match self.from.iter().rev().find(|(known, _)| known == name) {
+            None => self.missing.clone(),
+            Some((_, origin)) => origin.place(path),
+        }
+    }
+}
+
+impl Origin {
+    /// The place of the parameter at `path`.
+    fn place(&self, path: &FieldPath) -> Place {
+        let (object, path) = match self {
+            Origin::Keys { object } => {
+                let key = path.steps().first().into_iter().cloned();
+                (object, key.fold(FieldPath::root().field("data"), FieldPath::then))
+            }
+            Origin::Text { object, path } => (object, path.clone()),
+            Origin::Block { object, path: block } => (object, block.clone().join(path)),
+        };
+        Place::Field { object: object.clone(), path: path.to_string() }
     }
 }
 
@@ -74,7 +141,8 @@ fn from_config_map(
             return Ok(Value::Null);
         }
         let message = format!("{object} with the parameters of policy `{}` is not there", policy.name);
-        let diagnostic = Diagnostic::error(codes::MISSING_OBJECT, Place::Nowhere, message);
+        let place = super::runtime_ref_of(&snapshot.train_job);
+        let diagnostic = Diagnostic::error(codes::MISSING_OBJECT, place, message);
         return Err(Refusal::Waiting(Box::new(diagnostic)));
     };
     let data = found.get("data").and_then(Value::as_object);
@@ -90,11 +158,17 @@ fn from_config_map(
 }
 
 /// A block of the runtime, or YAML in an annotation.
-fn from_runtime(found: &Value, place: &Place) -> Result<Value, Refusal> {
-    match found {
-        Value::String(text) => parse(text, place),
-        other => Ok(other.clone()),
+fn from_runtime(found: &Value, origin: &Origin) -> Result<Value, Refusal> {
+    let place = origin.place(&FieldPath::root());
+    let values = match found {
+        Value::String(text) => parse(text, &place)?,
+        other => other.clone(),
+    };
+    if values.is_object() || values.is_null() {
+        return Ok(values);
     }
+    let message = "parameters are a map of their names to values";
+    Err(Refusal::Refused(vec![Diagnostic::error(codes::BAD_PARAMETER_VALUE, place, message)]))
 }
 
 fn parse(text: &str, place: &Place) -> Result<Value, Refusal> {

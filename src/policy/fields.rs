@@ -86,7 +86,7 @@ impl<'n, 'd> Fields<'n, 'd> {
     fn as_expression(&mut self, node: &'n Node, name: &'static str) -> Option<Text> {
         let text = Text::expression(node);
         if text.is_none() {
-            self.report(wrong_type(node, name, "an expression, which is a string"));
+            self.report(wrong_type(node, name, "an expression in a string"));
         }
         text
     }

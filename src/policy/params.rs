@@ -36,7 +36,13 @@ pub(super) fn facts(schema: &Node, diagnostics: &mut Vec<Diagnostic>) -> Value {
         };
         fields.insert(entry.key.clone(), facts);
     }
-    json!({ "type": "object", "fields": fields })
+    let mut facts = json!({ "type": "object", "fields": fields });
+    // So that the defaults within count where nobody says anything; what is required cannot be made up.
+    let required = |field: &Value| field["type"].as_str().is_some_and(|ty| ty.ends_with('!'));
+    if !facts["fields"].as_object().into_iter().flatten().any(|(_, field)| required(field)) {
+        facts["default"] = json!({});
+    }
+    facts
 }
 
 /// Whether expressions can use `name` as it is.
@@ -166,8 +172,8 @@ fn add_marker(facts: &mut Map<String, Value>, marker: &str) -> Result<(), Marker
     let wrong = |what: &str| (format!("`{name}` takes {what}, not `{written}`"), None);
     match name {
         "default" => {
-            let value =
-                default_value(&ty, text, written).ok_or_else(|| wrong(&format!("a value of type `{ty}`")))?;
+            let value = default_value(&ty, text, written)
+                .ok_or_else(|| wrong(&format!("a value of type `{}`", written_type(&ty))))?;
             facts.insert("default".to_owned(), value);
         }
         "required" => match text {
@@ -199,6 +205,18 @@ fn add_marker(facts: &mut Map<String, Value>, marker: &str) -> Result<(), Marker
         }
     }
     Ok(())
+}
+
+/// The type as authors write it.
+fn written_type(ty: &str) -> String {
+    match TYPES.iter().find(|(_, known)| *known == ty) {
+        Some((name, _)) => (*name).to_owned(),
+        None => match (ty.strip_prefix("[]"), ty.strip_prefix("{}")) {
+            (Some(item), _) => format!("[]{}", written_type(item)),
+            (_, Some(value)) => format!("map[string]{}", written_type(value)),
+            (None, None) => ty.to_owned(),
+        },
+    }
 }
 
 /// The default as JSON: as it stands for text, as JSON for the rest.
@@ -251,7 +269,7 @@ mod tests {
             "hosts": {"type": "[]string"},
             "labels": {"type": "{}string"},
             "memory": {"type": "quantity", "default": "1Gi"},
-            "nested": {"type": "object", "fields": {"debug": {"type": "boolean", "default": true}}},
+            "nested": {"type": "object", "fields": {"debug": {"type": "boolean", "default": true}}, "default": {}},
         });
         assert_eq!(facts, want);
     }
@@ -263,7 +281,7 @@ mod tests {
         check("a: '[]int | x=1'", &["Source(p:1:5) TM0108 `[]int` is no type"]);
         check(
             "a: integer | default=x",
-            &["Source(p:1:14) TM0108 `default` takes a value of type `int64`, not `x`"],
+            &["Source(p:1:14) TM0108 `default` takes a value of type `integer`, not `x`"],
         );
         check(
             "a: >-\n  integer |\n  minimum=1.5  maximal=3",

@@ -38,7 +38,7 @@ pub fn parse_node(node: &Node) -> (Option<Document>, Vec<Diagnostic>) {
 }
 
 fn document(node: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Document> {
-    let mut fields = Fields::of(node, "the document", diagnostics)?;
+    let mut fields = Fields::of(node, "document", diagnostics)?;
     expect(&mut fields, "apiVersion", API_VERSION)?;
     expect(&mut fields, "kind", KIND)?;
     let metadata = fields.required("metadata");

@@ -109,6 +109,7 @@ impl Place {
             "podSet" => "mutations that select PodSets",
             "container" => "mutations that select containers",
             "event" => "watches",
+            "runtime" | "params" => "places other than watches",
             "random" => "the template of a resource with `apply: {update: Never}`",
             _ => return None,
         })

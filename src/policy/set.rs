@@ -13,7 +13,7 @@ use crate::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 /// Policies with unique names, ordered by `order` and name. Cheap to clone; never changed, only replaced.
@@ -25,10 +25,13 @@ pub struct PolicySet {
 impl PolicySet {
     /// The policies that are part of the program.
     pub fn builtin() -> PolicySet {
-        let documents = builtin::sources().flat_map(|source| parse(&source).0);
-        // A test holds that each of them passes every check.
-        let policies = documents.filter_map(|document| check(&document).0);
-        PolicySet::ordered(policies.map(Arc::new).collect())
+        static BUILTIN: LazyLock<PolicySet> = LazyLock::new(|| {
+            let documents = builtin::sources().flat_map(|source| parse(&source).0);
+            // A test holds that each of them passes every check.
+            let policies = documents.filter_map(|document| check(&document).0);
+            PolicySet::ordered(policies.map(Arc::new).collect())
+        });
+        BUILTIN.clone()
     }
 
     /// The built-in policies, and those of `sources` added or put in the place of one with the same name.

@@ -8,7 +8,7 @@ use crate::{
         compiled::{Expr, Loop, Piece},
         document::{ForEach, Text},
         holes::{self, Part, Unclosed},
-        scope::Place,
+        scope::{NAMES, Place},
     },
 };
 use std::{ops::Range, sync::Arc};
@@ -21,6 +21,10 @@ impl Loops {
     /// No loops.
     pub(super) fn none() -> Self {
         Loops::default()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, ..)| known == name)
     }
 
     pub(super) fn declare(&self, env: &mut Env) {
@@ -133,7 +137,7 @@ impl Checker<'_> {
         let mut compiled = Vec::new();
         let mut valid = true;
         for ForEach { var, index, items } in each {
-            valid &= self.identifier(var) & index.as_ref().is_none_or(|index| self.identifier(index));
+            valid &= self.loop_name(var, &loops);
             let (ty, bounds) = match self.compile_list(items, place, &loops) {
                 Ok((expr, item, bounds)) => {
                     compiled.push(Loop { items: expr, index: index.is_some() });
@@ -145,9 +149,24 @@ impl Checker<'_> {
                 }
             };
             loops.0.push((var.as_str().to_owned(), ty, bounds));
-            loops.0.extend(index.iter().map(|it| (it.as_str().to_owned(), Type::Int, Bounds::default())));
+            if let Some(index) = index {
+                valid &= self.loop_name(index, &loops);
+                loops.0.push((index.as_str().to_owned(), Type::Int, Bounds::default()));
+            }
         }
         valid.then_some((compiled, loops)).ok_or(Reported)
+    }
+
+    /// Whether expressions can use the name of a loop and it hides no other; reports it if not.
+    fn loop_name(&mut self, name: &Text, loops: &Loops) -> bool {
+        const ROOTS: [&str; 3] = ["variables", "live", "objects"];
+        let taken =
+            NAMES.contains(&name.as_str()) || ROOTS.contains(&name.as_str()) || loops.has(name.as_str());
+        if taken {
+            let message = format!("the name `{}` is taken", name.as_str());
+            self.error(codes::BAD_NAME, name.span().clone(), message);
+        }
+        self.identifier(name) && !taken
     }
 
     fn compile_list(&mut self, text: &Text, place: Place, loops: &Loops) -> Checked<(Expr, Type, Bounds)> {

@@ -22,11 +22,12 @@ use super::{
 use crate::{
     cel::{Bounds, Env, Type},
     diagnostic::{self, Code, Diagnostic, Span, codes},
-    object::{FieldPath, Gvk},
+    object::{FieldPath, Gvk, path::Step},
     schema::{self, Schemas, TypeId},
     yaml::Node,
 };
 use expression::Loops;
+use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -92,7 +93,7 @@ impl<'d> Checker<'d> {
         let activation = document.activation.expression.as_ref();
         let policy = Policy {
             name: document.name.as_str().to_owned(),
-            version: version?,
+            version: semver::Version::new(0, 0, 0),
             span: document.span.clone(),
             order: document.order,
             slot: document.activation.slot.as_ref().map(|(slot, _)| *slot),
@@ -117,8 +118,11 @@ impl<'d> Checker<'d> {
                 .collect(),
         };
         conflicts::within(&policy, &mut self.diagnostics);
-        self.unused_variables();
-        Some(policy)
+        // What is wrong may be the very expression that uses one.
+        if !diagnostic::has_errors(&self.diagnostics) {
+            self.unused_variables();
+        }
+        version.map(|version| Policy { version, ..policy })
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
@@ -222,7 +226,9 @@ impl<'d> Checker<'d> {
         if !valid {
             let message = format!("`{}` is no name that expressions can use", name.as_str());
             let diagnostic = Diagnostic::error(codes::BAD_NAME, name.span().clone(), message);
-            self.report(diagnostic.help("letters, digits and `_`, not beginning with a digit"));
+            let help =
+                "letters, digits and `_`, not beginning with a digit, and none of the language's own words";
+            self.report(diagnostic.help(help));
         }
         valid
     }
@@ -236,12 +242,12 @@ impl<'d> Checker<'d> {
     fn check_params(&mut self) -> Option<Params> {
         let params = self.document.params.as_ref()?;
         let values = params.values.as_ref().map_or_else(|| serde_json::json!({}), Node::to_json);
-        let errors = schema::validate(&self.schemas, self.params, &values, None);
-        for error in errors.into_iter().filter(|error| error.reason != schema::validate::Reason::Required) {
-            let node = params.values.as_ref();
-            let span = node.map_or(&self.document.span, |node| &node.span).clone();
-            self.error(codes::BAD_PARAMETER, span, format!("{}: {}", error.path, error.message()));
+        if let Some(node) = &params.values {
+            self.parameter_values(&values, node);
         }
+        let mut defaults = serde_json::json!({});
+        schema::default(&self.schemas, self.params, &mut defaults);
+        self.parameter_values(&defaults, &params.schema);
         let runtime = params.runtime.as_ref().and_then(|text| match FieldPath::parse(text.as_str()) {
             Ok(path) => Some(path),
             Err(error) => {
@@ -256,6 +262,20 @@ impl<'d> Checker<'d> {
                 optional: map.optional,
             });
         Some(Params { ty: self.params, schemas: Arc::clone(&self.schemas), values, config_map, runtime })
+    }
+
+    /// Holds values of parameters, which `node` says, against their types. One that is missing may come later.
+    fn parameter_values(&mut self, values: &Value, node: &Node) {
+        let mut known = values.clone();
+        for path in schema::prune(&self.schemas, self.params, &mut known) {
+            let message = format!("the policy has no parameter `{path}`");
+            self.error(codes::UNKNOWN_FIELD, at(node, &path).span.clone(), message);
+        }
+        let errors = schema::validate(&self.schemas, self.params, &known, None);
+        for error in errors.into_iter().filter(|error| error.reason != schema::validate::Reason::Required) {
+            let message = format!("{}: {}", error.path, error.message());
+            self.error(codes::BAD_PARAMETER, at(node, &error.path).span.clone(), message);
+        }
     }
 
     /// The environment at `place`, within `loops`.
@@ -279,4 +299,14 @@ impl<'d> Checker<'d> {
         loops.declare(&mut env);
         env
     }
+}
+
+/// The node at `path` below `node`, or the last on the way there.
+fn at<'n>(node: &'n Node, path: &FieldPath) -> &'n Node {
+    let step = |node: &'n Node, step: &Step| match step {
+        Step::Field(name) | Step::Key(name) => node.get(name),
+        Step::Index(index) => node.as_list()?.get(*index),
+        Step::Item(_) => None,
+    };
+    path.steps().iter().try_fold(node, |node, it| step(node, it).ok_or(node)).unwrap_or_else(|last| last)
 }

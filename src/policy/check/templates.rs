@@ -107,12 +107,7 @@ impl Checker<'_> {
     }
 
     fn literal(&mut self, node: &Node, wanted: Option<TypeId>) -> Checked<Template> {
-        let ty = match &node.kind {
-            Kind::Bool(_) => Type::Bool,
-            Kind::Number(number) if number.is_f64() => Type::Double,
-            _ => Type::Int,
-        };
-        self.must_take(&ty, wanted, &node.span)?;
+        self.must_take(&json_type(&node.kind), wanted, &node.span)?;
         Ok(Template::Literal(node.to_json()))
     }
 
@@ -170,6 +165,7 @@ impl Checker<'_> {
         if let [Entry { key, value, .. }] = entries
             && key == RAW
         {
+            self.must_take(&json_type(&value.kind), wanted, &value.span)?;
             return Ok(Template::Literal(value.to_json()));
         }
         self.must_take(&Type::map(Type::String, Type::Dyn), wanted, &node.span)?;
@@ -181,6 +177,11 @@ impl Checker<'_> {
                 let condition = self.when(&entry.value, place, loops);
                 valid &= condition.is_ok();
                 when = condition.ok().map(Box::new);
+                continue;
+            }
+            if entry.key.starts_with('$') {
+                self.directive(entry);
+                valid = false;
                 continue;
             }
             let (known, child) = self.child(entry, wanted);
@@ -200,6 +201,16 @@ impl Checker<'_> {
                 Err(Reported)
             }
         }
+    }
+
+    /// Reports a key with `$` that means nothing where it stands.
+    fn directive(&mut self, entry: &Entry) {
+        let (message, help) = match entry.key.as_str() {
+            RAW => ("`$raw` is the only key of its map".to_owned(), None),
+            key => (format!("there is no `{key}`"), Some(format!("below `{RAW}` any key may stand"))),
+        };
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_FIELD, entry.key_span.clone(), message);
+        self.report(diagnostic.maybe_help(help).did_you_mean(&entry.key, [WHEN, RAW]));
     }
 
     /// Whether the field is one that the type has, and its type.
@@ -245,6 +256,19 @@ fn into_literal(template: Template) -> Option<Value> {
     }
 }
 
+/// The type of a value without holes, its items aside.
+fn json_type(kind: &Kind) -> Type {
+    match kind {
+        Kind::Null => Type::Null,
+        Kind::Bool(_) => Type::Bool,
+        Kind::Number(number) if number.is_f64() => Type::Double,
+        Kind::Number(_) => Type::Int,
+        Kind::String(_) => Type::String,
+        Kind::List(_) => Type::list(Type::Dyn),
+        Kind::Map(_) => Type::map(Type::String, Type::Dyn),
+    }
+}
+
 /// A type as a noun.
 fn named(ty: &Type) -> &'static str {
     match ty {
@@ -253,6 +277,7 @@ fn named(ty: &Type) -> &'static str {
         Type::Double => "a number",
         Type::String => "text",
         Type::List(_) => "a list",
+        Type::Null => "null",
         _ => "a map",
     }
 }

@@ -1,0 +1,27 @@
+//! Behaviour as data: each case is a folder of plain files, what goes in and what comes out.
+//!
+//! | folder | what goes in | what comes out |
+//! |---|---|---|
+//! | `check/` | `policy.yaml` | `expected.txt`: everything that `trainmaster check` says of it |
+//! | `render/` | objects, policies | `expected.yaml`: what would be applied; `expected.txt`: what is said about it |
+//! | `status/` | objects, the time | `expected.yaml`: the TrainJob's status |
+//!
+//! `UPDATE_GOLDENS=1` writes what comes out anew; read the difference before it is kept.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test reads files and fails by a panic"
+)]
+#![allow(unreachable_pub, reason = "nothing is reachable from outside a test")]
+
+mod support;
+
+mod again;
+mod check;
+mod codes;
+mod explain;
+mod render;
+mod status;
