@@ -24,4 +24,5 @@ mod check;
 mod codes;
 mod explain;
 mod render;
+mod shipped;
 mod status;
