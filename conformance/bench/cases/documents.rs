@@ -13,7 +13,18 @@ use trainmaster::{
 
 /// A torch TrainJob, as the API server stores it.
 pub(crate) fn torch_job(nodes: i64) -> Value {
-    let mut job = example(include_str!("../../../examples/torch/trainjob.yaml"));
+    train_job(include_str!("../../../examples/torch/trainjob.yaml"), nodes)
+}
+
+/// A TrainJob for Open MPI. Its name is short, so that a host file holds 30,000 nodes.
+pub(crate) fn mpi_job(nodes: i64) -> Value {
+    let mut job = train_job(include_str!("../../../examples/mpi-intel/trainjob.yaml"), nodes);
+    job["metadata"]["name"] = json!("pi");
+    job
+}
+
+fn train_job(text: &str, nodes: i64) -> Value {
+    let mut job = example(text);
     job["metadata"]["namespace"] = json!("team");
     job["metadata"]["uid"] = json!("2f1c6f5e-8f8e-4e0e-9a51-6a5c1f2f5b1c");
     job["metadata"]["generation"] = json!(1);
@@ -26,7 +37,14 @@ pub(crate) fn torch_runtime() -> Value {
     stored(example(include_str!("../../../examples/torch/runtime.yaml")))
 }
 
-/// The same with as much in it as makes 50 kB: sidecars with environment, mounts and probes.
+/// A runtime for Open MPI: the example without the annotation that asks for another one.
+pub(crate) fn mpi_runtime() -> Value {
+    let mut runtime = example(include_str!("../../../examples/mpi-intel/runtime.yaml"));
+    runtime["metadata"].as_object_mut().unwrap().remove("annotations");
+    stored(runtime)
+}
+
+/// The torch runtime with as much in it as makes 50 kB: sidecars with environment, mounts and probes.
 pub(crate) fn large_runtime() -> Value {
     let mut runtime = torch_runtime();
     let spec = "/spec/template/spec/replicatedJobs/0/template/spec/template/spec";
@@ -73,14 +91,16 @@ pub(crate) fn snapshot(train_job: Value, runtime: Value) -> Snapshot {
         live: BTreeMap::new(),
         others: BTreeMap::new(),
         served: Served::Everything,
-        random: None,
+        random: Some([7; 32]),
         config: Config::default(),
     }
 }
 
-/// With the runtime pinned, but no JobSet yet.
+/// With the runtime pinned and the Secrets made that are made once, but no JobSet yet.
 pub(crate) fn pinned(mut snapshot: Snapshot, policies: &PolicySet) -> Snapshot {
     let Plan { children, .. } = plan(&snapshot, policies).unwrap();
+    let secrets = children.iter().filter(|child| child.sensitive);
+    snapshot.live.extend(secrets.map(|child| (child.reference.clone(), child.object.clone())));
     let pin = children.into_iter().find(|child| child.reference.gvk.kind == "ConfigMap").unwrap();
     snapshot.runtime = Runtime::Pinned(pinned_runtime(&pin.object, &snapshot.train_job).unwrap());
     snapshot.live.insert(pin.reference, pin.object);

@@ -2,7 +2,10 @@
 
 use super::{
     Measure,
-    documents::{large_runtime, pinned, plain_runtime, running, snapshot, torch_job, torch_runtime},
+    documents::{
+        large_runtime, mpi_job, mpi_runtime, pinned, plain_runtime, running, snapshot, torch_job,
+        torch_runtime,
+    },
 };
 use jiff::Timestamp;
 use trainmaster::{
@@ -22,6 +25,9 @@ pub(crate) fn run(measure: &mut impl Measure) {
     plans("torch, 1,000 nodes, runtime pinned", &pinned(torch(1000), &policies));
     plans("torch, runtime of 50 kB, pinned", &pinned(snapshot(torch_job(4), large_runtime()), &policies));
     plans("plain, 4 nodes, runtime pinned", &pinned(snapshot(torch_job(4), plain_runtime()), &policies));
+    let mpi = |nodes| snapshot(mpi_job(nodes), mpi_runtime());
+    plans("MPI, 4 nodes, key made, runtime pinned", &pinned(mpi(4), &policies));
+    plans("MPI, 30,000 nodes, key made, runtime pinned", &pinned(mpi(30_000), &policies));
     let running = running(pinned(torch(4), &policies), &policies);
     plans("torch, running: nothing to do", &running);
     measure.case("wanted: torch", || wanted(&running, &policies).unwrap());
