@@ -4,7 +4,7 @@ use super::{
     Child, Refusal,
     evaluate::{Result, holds, runs, text, tree},
     pin::pin_ref,
-    scope::{Fixed, Live, Scope},
+    scope::{Fixed, Live, Random, Scope},
     snapshot::{Snapshot, is_suspended},
 };
 use crate::{
@@ -18,8 +18,7 @@ use crate::{
     },
     schema,
 };
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
 /// One object that a resource names.
@@ -158,14 +157,15 @@ pub(crate) fn is_ours(object: &Value, train_job: &Value) -> bool {
 
 /// The object of a resource, ready to be applied; none if it is not wanted.
 pub(crate) fn child<'s, 'p: 's>(
-    named: &Named,
+    named: &'s Named,
     scope: Scope<'s, 'p>,
-    snapshot: &Snapshot,
+    snapshot: &'s Snapshot,
     budget: &mut Budget,
 ) -> Result<Option<Child>> {
     let policy = scope.fixed.policy;
     let Some(resource) = policy.resources.get(named.resource) else { return Ok(None) };
-    let scope = scope.with_random(snapshot.random.map(|seed| random_of(&seed, &named.reference)));
+    let random = snapshot.random.as_ref().map(|seed| Random { seed, object: &named.reference });
+    let scope = scope.with_random(random);
     if !holds(resource.include_when.as_ref(), &scope, budget)? {
         return Ok(None);
     }
@@ -183,11 +183,6 @@ pub(crate) fn child<'s, 'p: 's>(
     }))
 }
 
-/// The random bytes of one object: no two objects of a plan get the same.
-fn random_of(seed: &[u8; 32], object: &ObjectRef) -> [u8; 32] {
-    Sha256::new().chain_update(seed).chain_update(object.to_string()).finalize().into()
-}
-
 /// The form in which the object is written. Its status is its controller's, though Go's types would write an empty one.
 fn finish(object: &mut Value, resource: &Resource, snapshot: &Snapshot) {
     if let Some(ty) = resource.ty {
@@ -202,21 +197,20 @@ fn finish(object: &mut Value, resource: &Resource, snapshot: &Snapshot) {
 /// Puts the TrainJob's namespace and the reference to it as controlling owner into `object`.
 pub(crate) fn own(object: &mut Value, train_job: &Value) {
     let job = metadata(train_job);
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut owner = json!({
-        "apiVersion": text(&train_job["apiVersion"]),
-        "blockOwnerDeletion": true,
-        "controller": true,
-        "kind": text(&train_job["kind"]),
-        "name": job.name().unwrap_or_default(),
-    });
-    if let Some(uid) = job.uid() {
-        owner["uid"] = json!(uid);
-    }
+    let text = |field: &str| Value::from(train_job[field].as_str().unwrap_or_default());
+    let fields = [
+        ("apiVersion", text("apiVersion")),
+        ("blockOwnerDeletion", Value::Bool(true)),
+        ("controller", Value::Bool(true)),
+        ("kind", text("kind")),
+        ("name", Value::from(job.name().unwrap_or_default())),
+    ];
+    let uid = job.uid().map(|uid| ("uid", Value::from(uid)));
+    let owner = fields.into_iter().chain(uid).map(|(name, value)| (name.to_owned(), value)).collect();
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
-        metadata.insert("ownerReferences".to_owned(), json!([owner]));
+        metadata.insert("ownerReferences".to_owned(), Value::Array(vec![Value::Object(owner)]));
         if let Some(namespace) = job.namespace() {
-            metadata.insert("namespace".to_owned(), json!(namespace));
+            metadata.insert("namespace".to_owned(), Value::from(namespace));
         }
     }
 }

@@ -204,13 +204,12 @@ struct Chosen<'p> {
 impl<'p> Chosen<'p> {
     fn new(snapshot: &'p Snapshot, policies: &'p PolicySet, runtime: &'p Value) -> Result<Self, Refusal> {
         let mut chosen = Chosen { runtime, config: snapshot.config.tree(), policies: Vec::new() };
-        let runtime_ref = reference(runtime);
-        let mut budget = Budget::default();
+        let (none, mut budget) = (json!({}), Budget::default());
         for policy in policies.iter() {
-            let params = params::params(policy, snapshot, runtime, &runtime_ref);
+            let params = params::params(policy, snapshot, runtime);
             // Wrong parameters are of no matter to a TrainJob that the policy is not for.
-            let known = params.as_ref().map_or_else(|_| json!({}), Clone::clone);
-            let fixed = Fixed::new(policy, chosen.inputs(snapshot, &known), Live::default());
+            let known = params.as_ref().unwrap_or(&none);
+            let fixed = Fixed::new(policy, chosen.inputs(snapshot, known), Live::default());
             if !evaluate::holds(policy.activation.as_ref(), &Scope::of(&fixed), &mut budget)? {
                 continue;
             }

@@ -24,13 +24,12 @@ pub fn config_map(reference: &ConfigMapRef, config: &Config) -> ObjectRef {
 }
 
 /// The parameters of `policy` for a TrainJob with this runtime.
-pub(crate) fn params(
-    policy: &Policy,
-    snapshot: &Snapshot,
-    runtime: &Value,
-    runtime_ref: &ObjectRef,
-) -> Result<Value, Refusal> {
+pub(crate) fn params(policy: &Policy, snapshot: &Snapshot, runtime: &Value) -> Result<Value, Refusal> {
     let Some(params) = &policy.params else { return Ok(Value::Object(Map::new())) };
+    let in_runtime = params.runtime.as_ref().map(|path| (path, path.get(runtime)));
+    if let (None, None | Some((_, None)), Some(alone)) = (&params.config_map, &in_runtime, &params.alone) {
+        return Ok(alone.clone());
+    }
     let nowhere = Place::Source(policy.span.clone());
     let mut given = Given { values: params.values.clone(), from: Vec::new(), missing: nowhere };
     if let Some(reference) = &params.config_map {
@@ -38,9 +37,8 @@ pub(crate) fn params(
         let object = config_map(reference, &snapshot.config).to_string();
         given.add(values, &Origin::Keys { object });
     }
-    if let Some(path) = &params.runtime {
-        let found = path.get(runtime);
-        let (object, path) = (runtime_ref.to_string(), path.clone());
+    if let Some((path, found)) = in_runtime {
+        let (object, path) = (super::reference(runtime).to_string(), path.clone());
         let origin = match found {
             Some(Value::String(_)) => Origin::Text { object, path },
             _ => Origin::Block { object, path },

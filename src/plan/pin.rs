@@ -81,8 +81,10 @@ fn pinned_form(runtime: &Value) -> Value {
             kept.remove("annotations");
         }
     }
-    let field = |name: &str| runtime.get(name).cloned().unwrap_or_default();
-    json!({ "apiVersion": field("apiVersion"), "kind": field("kind"), "metadata": kept, "spec": field("spec") })
+    let field = |name: &str| (name.to_owned(), runtime.get(name).cloned().unwrap_or_default());
+    let mut pinned: Map<_, _> = ["apiVersion", "kind", "spec"].map(field).into_iter().collect();
+    pinned.insert("metadata".to_owned(), Value::Object(kept));
+    Value::Object(pinned)
 }
 
 /// The runtime that `config_map` pins for `train_job`.

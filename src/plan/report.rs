@@ -3,7 +3,7 @@
 use super::{
     Inputs, Refusal, children,
     evaluate::{Result, holds, json, tree},
-    params, reference,
+    params,
     scope::{Fixed, Live, Scope},
     snapshot::{Runtime, Snapshot},
 };
@@ -64,7 +64,7 @@ fn report(
         Runtime::Missing => return Ok(None),
     };
     let config = snapshot.config.tree();
-    let params = params::params(policy, snapshot, runtime, &reference(runtime))?;
+    let params = params::params(policy, snapshot, runtime)?;
     let inputs = Inputs {
         train_job: &snapshot.train_job,
         old_train_job: None,

@@ -7,12 +7,14 @@
 use super::draft::Draft;
 use crate::{
     cel::{Bindings, Budget, Error, ErrorKind, Val},
+    object::ObjectRef,
     policy::{
         compiled::Policy,
         scope::{NAMES, slot},
     },
 };
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::{cell::OnceCell, sync::Arc};
 
 type Result<T> = std::result::Result<T, Error>;
@@ -109,6 +111,20 @@ fn unbound(slot: usize) -> Error {
     Error::new(ErrorKind::Variable, format!("the name in slot {slot} has no value here"))
 }
 
+/// The random bytes of one object, computed from those of the plan when an expression asks for them.
+#[derive(Clone, Copy)]
+pub(crate) struct Random<'s> {
+    pub(crate) seed: &'s [u8; 32],
+    pub(crate) object: &'s ObjectRef,
+}
+
+impl Random<'_> {
+    /// No two objects of a plan get the same.
+    fn bytes(self) -> [u8; 32] {
+        Sha256::new().chain_update(self.seed).chain_update(self.object.to_string()).finalize().into()
+    }
+}
+
 /// What an expression sees at one moment of a plan.
 pub(crate) struct Scope<'s, 'p> {
     pub(crate) fixed: &'s Fixed<'p>,
@@ -120,8 +136,8 @@ pub(crate) struct Scope<'s, 'p> {
     container: Option<&'s Value>,
     /// The values of loop variables, outermost first.
     loops: &'s [Value],
-    /// Fresh random bytes, where an object is made once.
-    random: Option<[u8; 32]>,
+    /// Where fresh random bytes come from, if an object is made.
+    random: Option<Random<'s>>,
     /// Variables that read what rules change.
     variables: Cells<'s>,
 }
@@ -160,7 +176,7 @@ impl<'s, 'p: 's> Scope<'s, 'p> {
     }
 
     /// With fresh random bytes.
-    pub(crate) fn with_random(mut self, random: Option<[u8; 32]>) -> Self {
+    pub(crate) fn with_random(mut self, random: Option<Random<'s>>) -> Self {
         self.random = random;
         self
     }
@@ -195,7 +211,7 @@ impl<'s, 'p: 's> Bindings<'s> for Scope<'s, 'p> {
             slot::POD_SET => value(self.pod_set),
             slot::CONTAINER => value(self.container),
             slot::RANDOM => match self.random {
-                Some(bytes) => Ok(Val::Bytes(bytes.as_slice().into())),
+                Some(random) => Ok(Val::Bytes(random.bytes().as_slice().into())),
                 None => Err(Error::new(ErrorKind::Variable, "nothing random was given to this plan")),
             },
             _ => {

@@ -40,6 +40,6 @@ impl Trace {
 
     /// The last change of another policy to the same field.
     pub(super) fn by_another(&self, policy: &str, target: Target, path: &FieldPath) -> Option<&Written> {
-        self.writes.iter().rev().find(|it| it.target == target && it.path == *path && *it.policy != *policy)
+        self.writes.iter().rev().find(|it| *it.policy != *policy && it.target == target && it.path == *path)
     }
 }

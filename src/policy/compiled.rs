@@ -135,6 +135,8 @@ pub(crate) struct Params {
     pub(crate) schemas: Arc<crate::schema::Schemas>,
     /// The policy's own values.
     pub(crate) values: Value,
+    /// All parameters where nobody else sets any; nothing if the policy's own values and the defaults are not enough.
+    pub(crate) alone: Option<Value>,
     pub(crate) config_map: Option<ConfigMapRef>,
     /// The runtime's field with values.
     pub(crate) runtime: Option<FieldPath>,

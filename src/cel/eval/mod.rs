@@ -29,7 +29,7 @@ pub(super) fn evaluate<'a>(
     bindings: &dyn Bindings<'a>,
     budget: &mut Budget,
 ) -> Result<Val<'a>> {
-    Evaluator { bindings, budget, locals: vec![Ok(Val::Null); locals] }.eval(root)
+    Evaluator { bindings, budget, locals: (0..locals).map(|_| Ok(Val::Null)).collect() }.eval(root)
 }
 
 struct Evaluator<'e, 'a> {

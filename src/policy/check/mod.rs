@@ -249,6 +249,10 @@ impl<'d> Checker<'d> {
         let mut defaults = serde_json::json!({});
         schema::default(&self.schemas, self.params, &mut defaults);
         self.parameter_values(&defaults, &params.schema);
+        let mut alone = values.clone();
+        schema::default(&self.schemas, self.params, &mut alone);
+        let enough = schema::validate(&self.schemas, self.params, &alone, None).is_empty();
+        let alone = enough.then_some(alone);
         let runtime = params.runtime.as_ref().and_then(|text| match FieldPath::parse(text.as_str()) {
             Ok(path) => Some(path),
             Err(error) => {
@@ -262,7 +266,14 @@ impl<'d> Checker<'d> {
                 name: map.name.as_str().to_owned(),
                 optional: map.optional,
             });
-        Some(Params { ty: self.params, schemas: Arc::clone(&self.schemas), values, config_map, runtime })
+        Some(Params {
+            ty: self.params,
+            schemas: Arc::clone(&self.schemas),
+            values,
+            alone,
+            config_map,
+            runtime,
+        })
     }
 
     /// Holds values of parameters, which `node` says, against their types. One that is missing may come later.
