@@ -4,7 +4,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 CACHE = $${TRAINMASTER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/trainmaster}
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test cluster control-plane clean-cache schemas crds
+.PHONY: help demo test bench fuzz cluster control-plane clean-cache schemas crds
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -29,6 +29,13 @@ schemas: ## Write src/schema/data again from the pinned modules
 
 crds: ## Write charts/trainmaster/crds again from src/api/types.json
 	@UPDATE_GOLDENS=1 cargo test --quiet --test schemas generated::crds
+
+bench: ## How long things take, and what they allocate
+	@cargo bench --no-default-features --bench time
+	@cargo bench --no-default-features --bench allocations
+
+fuzz: ## Each fuzz target for FUZZ_SECONDS (60), with a nightly compiler and cargo-fuzz; fuzz/README.md
+	@fuzz/run $(FUZZ_TARGETS)
 
 cluster: ## Build the programs of the control plane that are not in the cache yet
 	@cargo run --quiet --example demo -- --build

@@ -5,6 +5,7 @@
 //! | `check/` | `policy.yaml` | `expected.txt`: everything that `trainmaster check` says of it |
 //! | `render/` | objects, policies | `expected.yaml`: what would be applied; `expected.txt`: what is said about it |
 //! | `status/` | objects, the time | `expected.yaml`: the TrainJob's status |
+//! | `watch/` | TrainJobs, objects that change | `expected.txt`: which are planned again |
 //!
 //! `UPDATE_GOLDENS=1` writes what comes out anew; read the difference before it is kept.
 
@@ -26,3 +27,4 @@ mod explain;
 mod render;
 mod shipped;
 mod status;
+mod watch;

@@ -20,6 +20,7 @@
 )]
 
 mod command;
+mod contributing;
 mod hostile;
 mod keys;
 mod streams;

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -18,11 +19,21 @@ const LIMIT: Duration = Duration::from_mins(1);
 /// The control plane that the tests share, with everything in it. It ends with the test run.
 pub(crate) fn control_plane() -> &'static ControlPlane {
     static SHARED: LazyLock<Result<ControlPlane, String>> =
-        LazyLock::new(|| ControlPlane::start(&Options::default()).map_err(|error| chain(&error)));
+        LazyLock::new(|| ControlPlane::start(&everything()).map_err(|error| chain(&error)));
     match &*SHARED {
         Ok(control_plane) => control_plane,
         Err(error) => panic!("no control plane: {error}"),
     }
+}
+
+/// Everything, our CRDs among it.
+pub(crate) fn everything() -> Options {
+    Options { manifests: vec![crds()], ..Options::default() }
+}
+
+/// Where our CRDs are.
+pub(crate) fn crds() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/trainmaster/crds")
 }
 
 /// A client of the shared control plane and a new namespace there for the test `name`.

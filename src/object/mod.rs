@@ -89,6 +89,16 @@ impl fmt::Display for ObjectRef {
     }
 }
 
+/// What the fields lead to, one after the other. Unlike with [`Value::pointer`], nothing is allocated on the way.
+pub fn find<'v>(tree: &'v Value, fields: &[&str]) -> Option<&'v Value> {
+    fields.iter().try_fold(tree, |value, field| value.get(field))
+}
+
+/// The same, to change it.
+pub fn find_mut<'v>(tree: &'v mut Value, fields: &[&str]) -> Option<&'v mut Value> {
+    fields.iter().try_fold(tree, |value, field| value.get_mut(field))
+}
+
 /// The metadata of `object`, which may be missing or of the wrong type: then nothing is found in it.
 pub fn metadata(object: &Value) -> Metadata<'_> {
     Metadata(object.get("metadata").unwrap_or(&Value::Null))

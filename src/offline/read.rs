@@ -8,7 +8,7 @@ use crate::{
     api,
     diagnostic::{self, Diagnostic, Place, Source, Span, codes},
     object::ObjectRef,
-    policy,
+    policy::{self, Document},
     yaml::{self, Node},
 };
 
@@ -37,12 +37,12 @@ impl Manifests {
             let inside = |span: &Span| (node.span.start()..end).contains(&span.start());
             let is_flawed = problems.iter().any(|it| it.is_error() && it.place.span().is_some_and(inside));
             let admission = admit(node, namespace, is_flawed, diagnostics);
-            self.add(admission, node, diagnostics);
+            self.add(admission, node, is_flawed, diagnostics);
         }
         diagnostics.extend(problems);
     }
 
-    fn add(&mut self, admission: Admission, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
+    fn add(&mut self, admission: Admission, node: &Node, is_flawed: bool, diagnostics: &mut Vec<Diagnostic>) {
         let is_train_job = node.get("kind").and_then(Node::as_str) == Some("TrainJob")
             && node.get("apiVersion").and_then(Node::as_str).is_some_and(is_ours);
         self.found_train_jobs += usize::from(is_train_job);
@@ -58,7 +58,11 @@ impl Manifests {
                     self.refused.insert(reference, span);
                 }
             }
-            Admission::Policy => self.policies.push(policy::parse_node(node)),
+            Admission::Policy => {
+                let (document, found) = policy::parse_node(node);
+                let document = document.map(|it| Document { flawed: it.flawed || is_flawed, ..it });
+                self.policies.push((document, found));
+            }
             Admission::Refused(None) | Admission::Ignored => {}
         }
     }

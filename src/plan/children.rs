@@ -3,7 +3,6 @@
 use super::{
     Child, Refusal,
     evaluate::{Result, holds, runs, text, tree},
-    mutate::Work,
     pin::pin_ref,
     scope::{Fixed, Live, Scope},
     snapshot::{Snapshot, is_suspended},
@@ -38,10 +37,10 @@ pub(crate) fn named(fixed: &Fixed<'_>, budget: &mut Budget) -> Result<Vec<Named>
     let namespace = metadata(fixed.inputs.train_job).namespace().map(str::to_owned);
     let mut all = Vec::new();
     for (index, resource) in fixed.policy.resources.iter().enumerate() {
-        for run in runs(&resource.loops, fixed, None, budget)? {
-            let name = text(&resource.name, &Scope::of(fixed).with_loops(&run), budget)?;
+        for run in &*runs(&resource.loops, fixed, None, budget)? {
+            let name = text(&resource.name, &Scope::of(fixed).with_loops(run), budget)?.into_owned();
             let reference = ObjectRef { gvk: resource.kind.clone(), namespace: namespace.clone(), name };
-            all.push(Named { resource: index, run, reference });
+            all.push(Named { resource: index, run: run.clone(), reference });
         }
     }
     Ok(all)
@@ -157,34 +156,31 @@ pub(crate) fn is_ours(object: &Value, train_job: &Value) -> bool {
     }
 }
 
-impl Work {
-    /// The object of a resource, ready to be applied; none if it is not wanted.
-    pub(crate) fn child(
-        &mut self,
-        named: &Named,
-        fixed: &Fixed<'_>,
-        whole: &Value,
-        snapshot: &Snapshot,
-    ) -> Result<Option<Child>> {
-        let Some(resource) = fixed.policy.resources.get(named.resource) else { return Ok(None) };
-        let scope = Scope::of(fixed).with_draft(&self.draft).with_whole(whole).with_loops(&named.run);
-        let scope = scope.with_random(snapshot.random.map(|seed| random_of(&seed, &named.reference)));
-        if !holds(resource.include_when.as_ref(), &scope, &mut self.budget)? {
-            return Ok(None);
-        }
-        let Some(mut object) = tree(&resource.template, &scope, &mut self.budget)? else { return Ok(None) };
-        finish(&mut object, resource, snapshot);
-        Ok(Some(Child {
-            reference: named.reference.clone(),
-            policy: fixed.policy.name.clone(),
-            resource: resource.id.clone(),
-            span: resource.span.clone(),
-            exists: snapshot.live.contains_key(&named.reference),
-            sensitive: resource.sensitive,
-            workload: fixed.policy.slot == Some(Slot::Workload),
-            object,
-        }))
+/// The object of a resource, ready to be applied; none if it is not wanted.
+pub(crate) fn child<'s, 'p: 's>(
+    named: &Named,
+    scope: Scope<'s, 'p>,
+    snapshot: &Snapshot,
+    budget: &mut Budget,
+) -> Result<Option<Child>> {
+    let policy = scope.fixed.policy;
+    let Some(resource) = policy.resources.get(named.resource) else { return Ok(None) };
+    let scope = scope.with_random(snapshot.random.map(|seed| random_of(&seed, &named.reference)));
+    if !holds(resource.include_when.as_ref(), &scope, budget)? {
+        return Ok(None);
     }
+    let Some(mut object) = tree(&resource.template, &scope, budget)? else { return Ok(None) };
+    finish(&mut object, resource, snapshot);
+    Ok(Some(Child {
+        reference: named.reference.clone(),
+        policy: policy.name.as_ref().to_owned(),
+        resource: resource.id.clone(),
+        span: resource.span.clone(),
+        exists: snapshot.live.contains_key(&named.reference),
+        sensitive: resource.sensitive,
+        workload: policy.slot == Some(Slot::Workload),
+        object,
+    }))
 }
 
 /// The random bytes of one object: no two objects of a plan get the same.

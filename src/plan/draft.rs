@@ -12,8 +12,15 @@
 //! job: …                       # the rest of the replicated job
 //! ```
 
-use crate::api::ANCESTOR_LABEL;
+use crate::{
+    api::ANCESTOR_LABEL,
+    cel::{self, List, Val},
+    object::{find, find_mut},
+};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+type Result<T> = std::result::Result<T, cel::Error>;
 
 /// A JobSet template in two parts.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +52,7 @@ pub enum Target {
 impl Draft {
     /// Takes the PodSets out of `template`, the `spec.template` of a runtime.
     pub(crate) fn new(mut template: Value) -> Draft {
-        let jobs = template.pointer_mut("/spec/replicatedJobs").map(Value::take);
+        let jobs = find_mut(&mut template, &["spec", "replicatedJobs"]).map(Value::take);
         if let (Some(_), Some(Value::Object(spec))) = (&jobs, template.get_mut("spec")) {
             spec.remove("replicatedJobs");
         }
@@ -56,17 +63,18 @@ impl Draft {
         Draft { template, pod_sets: Value::Array(pod_sets) }
     }
 
-    /// The JobSet spec: the template's, with the PodSets put back.
-    pub(crate) fn job_set_spec(&self) -> Value {
-        let mut spec = match self.template.get("spec") {
-            Some(Value::Object(spec)) => spec.clone(),
-            _ => Map::new(),
-        };
-        let jobs: Vec<Value> = self.pod_sets().iter().map(replicated_job).collect();
-        if !jobs.is_empty() {
-            spec.insert("replicatedJobs".to_owned(), Value::Array(jobs));
+    /// The template as a whole, with the PodSets put back. What is put together is borrowed: nothing large is copied
+    /// before an object is made of it.
+    ///
+    /// Fails if lists and maps nest deeper than expressions can have them.
+    pub(crate) fn whole(&self) -> Result<Val<'_>> {
+        if !self.template.is_object() {
+            return Ok(Val::from_json(&self.template));
         }
-        Value::Object(spec)
+        let jobs = self.pod_sets().iter().map(replicated_job).collect::<Result<Vec<_>>>()?;
+        let jobs = if jobs.is_empty() { None } else { Some(("replicatedJobs", Val::List(List::new(jobs)?))) };
+        let spec = with(self.template.get("spec"), jobs)?;
+        with(Some(&self.template), [("spec", spec)])
     }
 
     /// The PodSets.
@@ -76,8 +84,8 @@ impl Draft {
 
     /// The containers, or init containers, of a PodSet.
     pub(crate) fn containers(&self, pod_set: usize, init: bool) -> &[Value] {
-        let spec = self.pod_sets().get(pod_set).and_then(|pod_set| pod_set.pointer("/template/spec"));
-        let list = spec.and_then(|spec| spec.get(container_field(init))).and_then(Value::as_array);
+        let path = ["template", "spec", container_field(init)];
+        let list = self.pod_sets().get(pod_set).and_then(|pod_set| find(pod_set, &path)?.as_array());
         list.map_or(&[], Vec::as_slice)
     }
 
@@ -96,8 +104,8 @@ impl Draft {
             Target::Template => Some(&mut self.template),
             Target::PodSet(index) => self.pod_sets.get_mut(index),
             Target::Container { pod_set, init, index } => {
-                let spec = self.pod_sets.get_mut(pod_set)?.pointer_mut("/template/spec")?;
-                spec.get_mut(container_field(init))?.get_mut(index)
+                let path = ["template", "spec", container_field(init)];
+                find_mut(self.pod_sets.get_mut(pod_set)?, &path)?.get_mut(index)
             }
         }
     }
@@ -109,17 +117,16 @@ pub(crate) fn container_field(init: bool) -> &'static str {
 }
 
 fn pod_set(mut job: Value) -> Value {
-    let ancestor =
-        job.pointer("/template/metadata/labels").and_then(|labels| labels.get(ANCESTOR_LABEL)).cloned();
-    let mut template = remove_at(&mut job, "/template/spec", "template").unwrap_or_default();
+    let ancestor = find(&job, &["template", "metadata", "labels", ANCESTOR_LABEL]).cloned();
+    let mut template = remove_at(&mut job, &["template", "spec"], "template").unwrap_or_default();
     // Every PodSet has a pod spec with containers, so that expressions need not ask for them.
     if let Some(spec) = as_object(&mut template).and_then(|template| object_at(template, "spec")) {
         spec.entry("containers").or_insert_with(|| json!([]));
     }
-    let parallelism = remove_at(&mut job, "/template/spec", "parallelism");
-    remove_at(&mut job, "/template/spec", "completions");
-    let name = remove_at(&mut job, "", "name");
-    let replicas = remove_at(&mut job, "", "replicas");
+    let parallelism = remove_at(&mut job, &["template", "spec"], "parallelism");
+    remove_at(&mut job, &["template", "spec"], "completions");
+    let name = remove_at(&mut job, &[], "name");
+    let replicas = remove_at(&mut job, &[], "replicas");
     let mut pod_set = Map::new();
     pod_set.insert("name".to_owned(), name.unwrap_or_else(|| json!("")));
     if let Some(ancestor) = ancestor.filter(Value::is_string) {
@@ -134,34 +141,47 @@ fn pod_set(mut job: Value) -> Value {
     Value::Object(pod_set)
 }
 
-fn remove_at(tree: &mut Value, pointer: &str, field: &str) -> Option<Value> {
-    tree.pointer_mut(pointer)?.as_object_mut()?.remove(field)
+fn remove_at(tree: &mut Value, path: &[&str], field: &str) -> Option<Value> {
+    find_mut(tree, path)?.as_object_mut()?.remove(field)
 }
 
-fn replicated_job(pod_set: &Value) -> Value {
-    let field = |name: &str| pod_set.get(name).cloned().unwrap_or_default();
-    let mut job = field("job");
-    let Some(map) = as_object(&mut job) else { return job };
-    map.insert("name".to_owned(), field("name"));
-    if let Some(replicas) = pod_set.get("replicas") {
-        map.insert("replicas".to_owned(), replicas.clone());
-    }
-    if let Some(spec) = object_at(map, "template").and_then(|template| object_at(template, "spec")) {
-        spec.insert("parallelism".to_owned(), field("count"));
-        spec.insert("completions".to_owned(), field("count"));
-        spec.insert("template".to_owned(), pod_template(field("template")));
-    }
-    job
+fn replicated_job(pod_set: &Value) -> Result<Val<'_>> {
+    let field = |name: &str| pod_set.get(name).map_or(Val::Null, Val::from_json);
+    let job = pod_set.get("job");
+    let below = |path: &[&str]| job.and_then(|job| find(job, path));
+    let spec = [
+        ("completions", field("count")),
+        ("parallelism", field("count")),
+        ("template", pod_template(pod_set.get("template"))?),
+    ];
+    let template = with(below(&["template"]), [("spec", with(below(&["template", "spec"]), spec)?)])?;
+    let replicas = pod_set.get("replicas").map(|replicas| ("replicas", Val::from_json(replicas)));
+    with(job, [("name", field("name")), ("template", template)].into_iter().chain(replicas))
 }
 
 /// Without the empty list of containers that was put in for expressions: none and an empty one are equally refused.
-fn pod_template(mut template: Value) -> Value {
-    if let Some(Value::Object(spec)) = template.get_mut("spec")
-        && spec.get("containers").and_then(Value::as_array).is_some_and(Vec::is_empty)
-    {
-        spec.remove("containers");
+fn pod_template(template: Option<&Value>) -> Result<Val<'_>> {
+    let spec = template.and_then(|template| template.get("spec")?.as_object());
+    match spec {
+        Some(spec) if spec.get("containers").and_then(Value::as_array).is_some_and(Vec::is_empty) => {
+            let fields = spec.iter().filter(|(name, _)| *name != "containers");
+            let fields = fields.map(|(name, value)| (name.as_str(), Val::from_json(value)));
+            with(template, [("spec", cel::Map::object(fields).map(Val::Map)?)])
+        }
+        _ => Ok(template.map_or(Val::Null, Val::from_json)),
     }
-    template
+}
+
+/// The map `base`, or an empty one if it is none, with `fields` in the place of those with the same names.
+fn with<'a>(
+    base: Option<&'a Value>,
+    fields: impl IntoIterator<Item = (&'a str, Val<'a>)>,
+) -> Result<Val<'a>> {
+    let base = base.and_then(Value::as_object).into_iter().flatten();
+    let mut all: BTreeMap<&str, Val> =
+        base.map(|(name, value)| (name.as_str(), Val::from_json(value))).collect();
+    all.extend(fields);
+    cel::Map::object(all).map(Val::Map)
 }
 
 /// The object that `value` is, or becomes if it is none.
@@ -200,6 +220,10 @@ mod tests {
         })
     }
 
+    fn whole(draft: &Draft) -> Value {
+        draft.whole().unwrap().to_json(&mut cel::Budget::default()).unwrap().unwrap()
+    }
+
     #[test]
     fn a_replicated_job_is_a_number_of_pods() {
         let draft = Draft::new(template());
@@ -224,7 +248,7 @@ mod tests {
         want["replicatedJobs"][1]["template"] = json!({"spec": {"parallelism": 1, "template": {"spec": {}}}});
         want.pointer_mut(&spec(0)).unwrap()["completions"] = json!(3);
         want.pointer_mut(&spec(1)).unwrap()["completions"] = json!(1);
-        assert_eq!(Draft::new(template()).job_set_spec(), want);
+        assert_eq!(whole(&Draft::new(template()))["spec"], want);
     }
 
     #[test]
@@ -235,7 +259,7 @@ mod tests {
             json!({"spec": 1}),
             json!({"spec": {"replicatedJobs": [1, null, {"template": []}]}}),
         ] {
-            Draft::new(odd).job_set_spec();
+            whole(&Draft::new(odd));
         }
     }
 }

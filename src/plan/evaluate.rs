@@ -13,6 +13,7 @@ use crate::{
     },
 };
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// A plan's failure; boxed, since it is large and rare.
 pub(crate) type Failure = Box<Diagnostic>;
@@ -64,7 +65,10 @@ pub(crate) fn text<'s, 'p: 's>(
     pieces: &'s [Piece],
     scope: &Scope<'s, 'p>,
     budget: &mut Budget,
-) -> Result<String> {
+) -> Result<Cow<'s, str>> {
+    if let [Piece::Text(text)] = pieces {
+        return Ok(Cow::Borrowed(text));
+    }
     let mut out = String::new();
     for piece in pieces {
         match piece {
@@ -75,7 +79,7 @@ pub(crate) fn text<'s, 'p: 's>(
             },
         }
     }
-    Ok(out)
+    Ok(Cow::Owned(out))
 }
 
 /// The text of a number, a truth value, a quantity.
@@ -100,7 +104,7 @@ pub(crate) fn tree<'s, 'p: 's>(
     Ok(Some(match template {
         Template::Literal(value) => value.clone(),
         Template::Hole(hole) => return self::hole(hole, scope, budget),
-        Template::Text(pieces) => Value::String(text(pieces, scope, budget)?),
+        Template::Text(pieces) => Value::String(text(pieces, scope, budget)?.into_owned()),
         Template::List(items) => {
             let mut list = Vec::with_capacity(items.len());
             for item in items {
@@ -146,11 +150,12 @@ pub(crate) fn runs(
     fixed: &Fixed<'_>,
     draft: Option<&Draft>,
     budget: &mut Budget,
-) -> Result<Vec<Vec<Value>>> {
-    let mut runs = vec![Vec::new()];
+) -> Result<Cow<'static, [Vec<Value>]>> {
+    const ONE: &[Vec<Value>] = &[Vec::new()];
+    let mut runs = Cow::Borrowed(ONE);
     for each in loops {
         let mut next = Vec::new();
-        for run in &runs {
+        for run in &*runs {
             let scope = Scope::of(fixed).with_loops(run);
             let scope = if let Some(draft) = draft { scope.with_draft(draft) } else { scope };
             for (index, item) in items(each, &scope, budget)?.into_iter().enumerate() {
@@ -166,7 +171,7 @@ pub(crate) fn runs(
                 next.push(values);
             }
         }
-        runs = next;
+        runs = Cow::Owned(next);
     }
     Ok(runs)
 }

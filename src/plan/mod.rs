@@ -35,7 +35,7 @@ pub use watch::{concerns, is_read};
 use crate::{
     cel::Budget,
     diagnostic::{self, Diagnostic, Place, Span, codes},
-    object::ObjectRef,
+    object::{ObjectRef, find, metadata},
     policy::{Policy, PolicySet, document::Phase},
 };
 use children::Named;
@@ -123,7 +123,7 @@ pub fn plan(snapshot: &Snapshot, policies: &PolicySet) -> Result<Plan, Refusal> 
 
     let job = reference(&snapshot.train_job);
     let mut trace = Trace::default();
-    let template = runtime.pointer("/spec/template").cloned().unwrap_or_else(|| json!({}));
+    let template = find(runtime, &["spec", "template"]).cloned().unwrap_or_else(|| json!({}));
     let template = patches::patched(template, &snapshot.train_job, &job, &mut trace)?;
     let mut work = Work { draft: Draft::new(template), trace, budget };
     work.phase(Phase::Template, &active)?;
@@ -168,9 +168,8 @@ fn runtime_ref_of(train_job: &Value) -> Place {
 
 fn runtime(snapshot: &Snapshot) -> Result<&Value, Refusal> {
     let wanted = RuntimeRef::of(&snapshot.train_job);
-    let job = reference(&snapshot.train_job);
     let place = || runtime_ref_of(&snapshot.train_job);
-    let Some(object) = wanted.object(job.namespace.as_deref()) else {
+    let Some(object) = wanted.object(metadata(&snapshot.train_job).namespace()) else {
         let message = format!("unsupported runtime: {}.{}", wanted.kind, wanted.group);
         let help = "TrainingRuntime and ClusterTrainingRuntime of trainer.kubeflow.org are supported";
         let diagnostic = Diagnostic::error(codes::UNSUPPORTED_RUNTIME, place(), message).help(help);
@@ -324,14 +323,15 @@ impl Work {
         due: &[(usize, &Named)],
         snapshot: &Snapshot,
     ) -> Result<Vec<Child>, Refusal> {
-        let mut whole = self.draft.template.clone();
-        if let Some(template) = whole.as_object_mut() {
-            template.insert("spec".to_owned(), self.draft.job_set_spec());
-        }
+        let Work { draft, budget, .. } = self;
+        let whole = draft
+            .whole()
+            .map_err(|error| Box::new(Diagnostic::error(error.code(), Place::Nowhere, error.message())))?;
         let mut children = Vec::new();
         for (policy, named) in due {
             if let Some(fixed) = active.get(*policy) {
-                children.extend(self.child(named, fixed, &whole, snapshot)?);
+                let scope = Scope::of(fixed).with_draft(draft).with_whole(&whole).with_loops(&named.run);
+                children.extend(children::child(named, scope, snapshot, budget)?);
             }
         }
         children.sort_by_key(|child| child.workload);

@@ -9,16 +9,20 @@ use super::{
 use crate::{
     cel::Budget,
     diagnostic::{Diagnostic, Span, codes},
-    object::{FieldPath, json_patch, merge},
+    object::{
+        FieldPath, json_patch, merge,
+        path::{self, Scalar},
+    },
     policy::{
         compiled::{ContainerSelector, Fragment, Mutation, Piece, Selector, Verb},
         document::{ContainerType, OnConflict, OnNoMatch, Phase},
         scope::types,
     },
     schema::TypeId,
-    yaml::Step,
+    yaml::{Node, Step},
 };
 use serde_json::Value;
+use std::{borrow::Cow, sync::Arc};
 
 /// What a plan changes while rules run.
 pub(crate) struct Work {
@@ -32,8 +36,8 @@ impl Work {
     pub(crate) fn phase(&mut self, phase: Phase, active: &[Fixed<'_>]) -> Result<()> {
         for fixed in active {
             for rule in fixed.policy.mutations.iter().filter(|rule| rule.phase == phase) {
-                for run in runs(&rule.loops, fixed, Some(&self.draft), &mut self.budget)? {
-                    self.rule(rule, fixed, &run)?;
+                for run in &*runs(&rule.loops, fixed, Some(&self.draft), &mut self.budget)? {
+                    self.rule(rule, fixed, run)?;
                 }
             }
         }
@@ -117,8 +121,9 @@ fn pod_sets<'s, 'p: 's>(
     let ancestor = maybe_text(selector.ancestor.as_deref(), scope, budget)?;
     let mut found = Vec::new();
     for (index, pod_set) in draft.pod_sets().iter().enumerate() {
-        let is =
-            |field: &str, wanted: &Option<String>| wanted.as_ref().is_none_or(|it| pod_set[field] == **it);
+        let is = |field: &str, wanted: &Option<Cow<'_, str>>| {
+            wanted.as_ref().is_none_or(|it| pod_set[field] == **it)
+        };
         if is("name", &name)
             && is("ancestor", &ancestor)
             && holds(selector.condition.as_ref(), &scope.select(Some(pod_set), None), budget)?
@@ -167,7 +172,7 @@ fn maybe_text<'s, 'p: 's>(
     pieces: Option<&'s [Piece]>,
     scope: &Scope<'s, 'p>,
     budget: &mut Budget,
-) -> Result<Option<String>> {
+) -> Result<Option<Cow<'s, str>>> {
     pieces.map(|pieces| text(pieces, scope, budget)).transpose()
 }
 
@@ -192,7 +197,7 @@ fn type_of(target: Target) -> TypeId {
 /// The writes of one rule to one target: recorded, and held against those of other policies.
 struct Writes<'w> {
     rule: &'w Mutation,
-    policy: &'w str,
+    policy: &'w Arc<str>,
     target: Target,
     trace: &'w mut Trace,
     failure: Option<Failure>,
@@ -206,7 +211,7 @@ impl Writes<'_> {
         let mut on_write = |write: merge::Write<'_>| {
             let path = write.at.path();
             let span = place(fragment, &path);
-            self.wrote(path, span, write.before, write.after.cloned());
+            self.wrote(path, span, write.before, write.after);
         };
         let merged = match fragment.verb {
             Verb::Set => merge::set(tree, value, shape, &mut on_write),
@@ -221,8 +226,7 @@ impl Writes<'_> {
         let before = tree.clone();
         json_patch::apply(tree, patch).map_err(|error| self.bad(&self.rule.span, &error.to_string()))?;
         if before != *tree {
-            let after = Some(tree.clone());
-            self.wrote(FieldPath::root(), self.rule.span.clone(), Some(before), after);
+            self.wrote(FieldPath::root(), self.rule.span.clone(), Some(before), Some(tree));
         }
         self.settle(tree)
     }
@@ -233,8 +237,8 @@ impl Writes<'_> {
         }
     }
 
-    fn wrote(&mut self, path: FieldPath, span: Span, before: Option<Value>, after: Option<Value>) {
-        if before != after
+    fn wrote(&mut self, path: FieldPath, span: Span, before: Option<Value>, after: Option<&Value>) {
+        if before.as_ref() != after
             && let Some(other) = self.trace.by_another(self.policy, self.target, &path)
         {
             match self.rule.on_conflict {
@@ -246,15 +250,13 @@ impl Writes<'_> {
                 }
             }
         }
-        let (policy, rule) = (self.policy.to_owned(), self.rule.name.clone());
         self.trace.record(Written {
-            policy,
-            rule,
+            policy: Arc::clone(self.policy),
+            rule: Arc::clone(&self.rule.name),
             span: Some(span),
             target: self.target,
             path,
             before,
-            after,
         });
     }
 
@@ -278,20 +280,25 @@ impl Writes<'_> {
 /// Where a fragment says what stands at `path`; list items are found as far as their order tells.
 fn place(fragment: &Fragment, path: &FieldPath) -> Span {
     let steps = path.steps().iter().map_while(|step| match step {
-        crate::object::path::Step::Field(name) | crate::object::path::Step::Key(name) => {
-            Some(Step::Key(name))
-        }
+        path::Step::Field(name) | path::Step::Key(name) => Some(Step::Key(name)),
         _ => None,
     });
     let (node, _) = fragment.node.nearest(steps);
     let item = path.steps().iter().find_map(|step| match step {
-        crate::object::path::Step::Item(values) => values.first().cloned(),
+        path::Step::Item(values) => values.first(),
         _ => None,
     });
     let named = item.and_then(|(key, value)| {
-        node.as_list()?.iter().find(|node| node.get(&key).is_some_and(|node| value.is(&node.to_json())))
+        node.as_list()?.iter().find(|node| node.get(key).is_some_and(|node| is(node, value)))
     });
     named.unwrap_or(node).span.clone()
+}
+
+fn is(node: &Node, value: &Scalar) -> bool {
+    match (value, node.as_str()) {
+        (Scalar::Text(text), Some(written)) => **text == *written,
+        _ => value.is(&node.to_json()),
+    }
 }
 
 fn conflict(rule: &Mutation, policy: &str, span: &Span, path: &FieldPath, other: &Written) -> Failure {

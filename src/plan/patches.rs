@@ -11,11 +11,12 @@ use super::{
 };
 use crate::{
     diagnostic::{Diagnostic, Place, codes},
-    object::{FieldPath, ObjectRef, merge},
+    object::{FieldPath, ObjectRef, find, find_mut, merge},
     policy::scope::types,
     schema,
 };
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// `template` with everything applied to it by which `train_job` changes its runtime.
 pub(crate) fn patched(
@@ -24,18 +25,18 @@ pub(crate) fn patched(
     job: &ObjectRef,
     trace: &mut Trace,
 ) -> Result<Value, Refusal> {
+    let policy: Arc<str> = "".into();
     for Change { rule, path, template: change } in changes(train_job) {
         let order = names(&template);
         let shape = types().schemas.typed(types().template);
         let merged = merge::strategic(&mut template, &wire_form(&change), shape, &mut |write| {
             trace.record(Written {
-                policy: String::new(),
-                rule: rule.clone(),
+                policy: Arc::clone(&policy),
+                rule: Arc::clone(&rule),
                 span: None,
                 target: Target::Template,
                 path: write.at.path(),
                 before: write.before,
-                after: write.after.cloned(),
             });
         });
         merged.map_err(|error| {
@@ -52,7 +53,7 @@ pub(crate) fn patched(
 /// A change to the template.
 struct Change {
     /// What it is called in the trace.
-    rule: String,
+    rule: Arc<str>,
     /// The field of the TrainJob that asks for it.
     path: FieldPath,
     /// As much of a template as it says something about.
@@ -67,7 +68,7 @@ fn changes(train_job: &Value) -> Vec<Change> {
     for field in ["labels", "annotations"] {
         if let Some(map) = spec.get(field) {
             let template = json!({ "metadata": { field: map } });
-            changes.push(Change { rule: field.to_owned(), path: root.clone().field(field), template });
+            changes.push(Change { rule: field.into(), path: root.clone().field(field), template });
         }
     }
     for field in ["podSpecOverrides", "podTemplateOverrides"] {
@@ -75,7 +76,7 @@ fn changes(train_job: &Value) -> Vec<Change> {
             let pod = if field == "podSpecOverrides" { json!({ "spec": item }) } else { item.clone() };
             let path = root.clone().field(field).index(index);
             changes.extend(items(item, "targetJobs").map(|(_, job)| Change {
-                rule: format!("{field}[{index}]"),
+                rule: format!("{field}[{index}]").into(),
                 path: path.clone(),
                 template: json!({ "spec": { "replicatedJobs": [
                     { "name": job["name"], "template": { "spec": { "template": pod_template(&pod) } } }
@@ -84,9 +85,9 @@ fn changes(train_job: &Value) -> Vec<Change> {
         }
     }
     for (index, patch) in items(spec, "runtimePatches") {
-        if let Some(template) = patch.pointer("/trainingRuntimeSpec/template") {
+        if let Some(template) = find(patch, &["trainingRuntimeSpec", "template"]) {
             changes.push(Change {
-                rule: format!("runtimePatches[{}]", patch["manager"].as_str().unwrap_or_default()),
+                rule: format!("runtimePatches[{}]", patch["manager"].as_str().unwrap_or_default()).into(),
                 path: root.clone().field("runtimePatches").index(index),
                 template: template.clone(),
             });
@@ -131,13 +132,13 @@ fn wire_form(change: &Value) -> Value {
 }
 
 fn names(template: &Value) -> Vec<Value> {
-    let jobs = template.pointer("/spec/replicatedJobs").and_then(Value::as_array);
+    let jobs = find(template, &["spec", "replicatedJobs"]).and_then(Value::as_array);
     jobs.into_iter().flatten().map(|job| job["name"].clone()).collect()
 }
 
 /// Jobs of the runtime in its order. One that only a patch has comes first, as upstream's sort puts it.
 fn restore_order(template: &mut Value, order: &[Value]) {
-    let jobs = template.pointer_mut("/spec/replicatedJobs").and_then(Value::as_array_mut);
+    let jobs = find_mut(template, &["spec", "replicatedJobs"]).and_then(Value::as_array_mut);
     if let Some(jobs) = jobs {
         jobs.sort_by_key(|job| {
             order.iter().position(|name| *name == job["name"]).map_or(0, |index| index + 1)

@@ -22,7 +22,25 @@ pub(crate) struct Fixed<'p> {
     pub(crate) policy: &'p Policy,
     pub(crate) inputs: Inputs<'p>,
     live: Live<'p>,
-    variables: Vec<OnceCell<Result<Val<'p>>>>,
+    variables: Cells<'p>,
+}
+
+/// The values of a policy's variables that have been asked for. Nothing is allocated before the first is.
+#[derive(Clone, Default)]
+struct Cells<'v>(OnceCell<Box<[Cell<'v>]>>);
+
+type Cell<'v> = OnceCell<Result<Val<'v>>>;
+
+impl<'v> Cells<'v> {
+    fn get(
+        &self,
+        index: usize,
+        policy: &Policy,
+        evaluate: impl FnOnce() -> Result<Val<'v>>,
+    ) -> Result<Val<'v>> {
+        let cells = self.0.get_or_init(|| policy.variables.iter().map(|_| OnceCell::new()).collect());
+        cells.get(index).map_or_else(|| Err(unbound(index)), |cell| cell.get_or_init(evaluate).clone())
+    }
 }
 
 /// What is on the cluster, in the order of the policy's resources and references.
@@ -47,8 +65,7 @@ pub(crate) struct Inputs<'p> {
 
 impl<'p> Fixed<'p> {
     pub(crate) fn new(policy: &'p Policy, inputs: Inputs<'p>, live: Live<'p>) -> Self {
-        let variables = policy.variables.iter().map(|_| OnceCell::new()).collect();
-        Fixed { policy, inputs, live, variables }
+        Fixed { policy, inputs, live, variables: Cells::default() }
     }
 
     /// The value of a slot that does not depend on rules.
@@ -65,7 +82,7 @@ impl<'p> Fixed<'p> {
                 _ => return Err(unbound(slot)),
             });
         };
-        let Some(resource) = after_names.checked_sub(self.variables.len()) else {
+        let Some(resource) = after_names.checked_sub(self.policy.variables.len()) else {
             return self.variable(after_names, slot, budget);
         };
         let found = match resource.checked_sub(self.policy.resources.len()) {
@@ -76,11 +93,8 @@ impl<'p> Fixed<'p> {
     }
 
     fn variable(&self, index: usize, slot: usize, budget: &mut Budget) -> Result<Val<'p>> {
-        let (Some(variable), Some(cell)) = (self.policy.variables.get(index), self.variables.get(index))
-        else {
-            return Err(unbound(slot));
-        };
-        cell.get_or_init(|| variable.expr.program.eval(self, budget)).clone()
+        let Some(variable) = self.policy.variables.get(index) else { return Err(unbound(slot)) };
+        self.variables.get(index, self.policy, || variable.expr.program.eval(self, budget))
     }
 }
 
@@ -101,7 +115,7 @@ pub(crate) struct Scope<'s, 'p> {
     /// What rules change; absent where names of it do not exist.
     draft: Option<&'s Draft>,
     /// The template with its replicated jobs back, where that is what `template` means.
-    whole: Option<&'s Value>,
+    whole: Option<&'s Val<'s>>,
     pod_set: Option<&'s Value>,
     container: Option<&'s Value>,
     /// The values of loop variables, outermost first.
@@ -109,7 +123,7 @@ pub(crate) struct Scope<'s, 'p> {
     /// Fresh random bytes, where an object is made once.
     random: Option<[u8; 32]>,
     /// Variables that read what rules change.
-    variables: Vec<OnceCell<Result<Val<'s>>>>,
+    variables: Cells<'s>,
 }
 
 impl<'s, 'p: 's> Scope<'s, 'p> {
@@ -123,19 +137,18 @@ impl<'s, 'p: 's> Scope<'s, 'p> {
             container: None,
             loops: &[],
             random: None,
-            variables: Vec::new(),
+            variables: Cells::default(),
         }
     }
 
     /// With the draft as it is now.
     pub(crate) fn with_draft(mut self, draft: &'s Draft) -> Self {
         self.draft = Some(draft);
-        self.variables = self.fixed.policy.variables.iter().map(|_| OnceCell::new()).collect();
         self
     }
 
     /// With `template` as a whole.
-    pub(crate) fn with_whole(mut self, whole: &'s Value) -> Self {
+    pub(crate) fn with_whole(mut self, whole: &'s Val<'s>) -> Self {
         self.whole = Some(whole);
         self
     }
@@ -161,11 +174,11 @@ impl<'s, 'p: 's> Scope<'s, 'p> {
 
     fn variable(&self, index: usize, slot: usize, budget: &mut Budget) -> Result<Val<'s>> {
         let Some(variable) = self.fixed.policy.variables.get(index) else { return Err(unbound(slot)) };
-        match self.variables.get(index) {
-            Some(cell) if variable.reads_draft => {
-                cell.get_or_init(|| variable.expr.program.eval(self, budget)).clone()
-            }
-            _ => self.fixed.input(slot, budget),
+        if variable.reads_draft && self.draft.is_some() {
+            let evaluate = || variable.expr.program.eval(self, budget);
+            self.variables.get(index, self.fixed.policy, evaluate)
+        } else {
+            self.fixed.input(slot, budget)
         }
     }
 }
@@ -174,7 +187,10 @@ impl<'s, 'p: 's> Bindings<'s> for Scope<'s, 'p> {
     fn get(&self, slot: usize, budget: &mut Budget) -> Result<Val<'s>> {
         let value = |value: Option<&'s Value>| value.map(Val::from_json).ok_or_else(|| unbound(slot));
         match slot {
-            slot::TEMPLATE => value(self.whole.or_else(|| self.draft.map(|draft| &draft.template))),
+            slot::TEMPLATE => match self.whole {
+                Some(whole) => Ok(whole.clone()),
+                None => value(self.draft.map(|draft| &draft.template)),
+            },
             slot::POD_SETS => value(self.draft.map(|draft| &draft.pod_sets)),
             slot::POD_SET => value(self.pod_set),
             slot::CONTAINER => value(self.container),

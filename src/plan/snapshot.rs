@@ -2,7 +2,7 @@
 
 use crate::{
     api,
-    object::{Gvk, ObjectRef, metadata},
+    object::{Gvk, ObjectRef, find, metadata},
     schema,
 };
 use serde_json::{Value, json};
@@ -109,7 +109,7 @@ pub struct RuntimeRef {
 impl RuntimeRef {
     /// What `train_job` refers to.
     pub fn of(train_job: &Value) -> RuntimeRef {
-        let field = |name: &str| train_job.pointer("/spec/runtimeRef")?.get(name)?.as_str();
+        let field = |name: &str| find(train_job, &["spec", "runtimeRef"])?.get(name)?.as_str();
         RuntimeRef {
             group: field("apiGroup").unwrap_or(api::GROUP).to_owned(),
             kind: field("kind").unwrap_or("ClusterTrainingRuntime").to_owned(),
@@ -145,7 +145,7 @@ pub enum Standing {
 
 /// How a TrainJob stands.
 pub fn standing(train_job: &Value) -> Standing {
-    let manager = train_job.pointer("/spec/managedBy").and_then(Value::as_str);
+    let manager = find(train_job, &["spec", "managedBy"]).and_then(Value::as_str);
     if manager.is_some_and(|manager| manager != api::MANAGED_BY) {
         Standing::Foreign
     } else if metadata(train_job).deletion_timestamp().is_some() {
@@ -159,7 +159,7 @@ pub fn standing(train_job: &Value) -> Standing {
 
 /// Whether the condition Complete or Failed is true.
 pub fn is_finished(train_job: &Value) -> bool {
-    let conditions = train_job.pointer("/status/conditions").and_then(Value::as_array);
+    let conditions = find(train_job, &["status", "conditions"]).and_then(Value::as_array);
     conditions.into_iter().flatten().any(|condition| {
         matches!(condition["type"].as_str(), Some("Complete" | "Failed")) && condition["status"] == "True"
     })
@@ -167,5 +167,5 @@ pub fn is_finished(train_job: &Value) -> bool {
 
 /// Whether the TrainJob is suspended.
 pub fn is_suspended(train_job: &Value) -> bool {
-    train_job.pointer("/spec/suspend").and_then(Value::as_bool).unwrap_or(false)
+    find(train_job, &["spec", "suspend"]).and_then(Value::as_bool).unwrap_or(false)
 }

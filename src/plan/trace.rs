@@ -3,6 +3,7 @@
 use super::draft::Target;
 use crate::{diagnostic::Span, object::FieldPath};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The changes of a plan, in the order in which they were made.
 #[derive(Clone, Debug, Default)]
@@ -14,9 +15,9 @@ pub struct Trace {
 #[derive(Clone, Debug)]
 pub struct Written {
     /// The policy; empty for what the TrainJob itself says.
-    pub policy: String,
+    pub policy: Arc<str>,
     /// Its rule.
-    pub rule: String,
+    pub rule: Arc<str>,
     /// Where the rule says so.
     pub span: Option<Span>,
     /// What was changed: the template, a PodSet, a container.
@@ -25,8 +26,6 @@ pub struct Written {
     pub path: FieldPath,
     /// What was there.
     pub before: Option<Value>,
-    /// What is there now; nothing if the field was removed.
-    pub after: Option<Value>,
 }
 
 impl Trace {
@@ -41,6 +40,6 @@ impl Trace {
 
     /// The last change of another policy to the same field.
     pub(super) fn by_another(&self, policy: &str, target: Target, path: &FieldPath) -> Option<&Written> {
-        self.writes.iter().rev().find(|it| it.target == target && it.path == *path && it.policy != policy)
+        self.writes.iter().rev().find(|it| it.target == target && it.path == *path && *it.policy != *policy)
     }
 }

@@ -22,8 +22,8 @@ impl Work {
         let mut findings = Vec::new();
         for fixed in active {
             for rule in &fixed.policy.validations {
-                for run in runs(&rule.loops, fixed, Some(&self.draft), &mut self.budget)? {
-                    findings.extend(self.finding(rule, fixed, &run, job)?);
+                for run in &*runs(&rule.loops, fixed, Some(&self.draft), &mut self.budget)? {
+                    findings.extend(self.finding(rule, fixed, run, job)?);
                 }
             }
         }
@@ -42,7 +42,7 @@ impl Work {
         if !holds(rule.when.as_ref(), &scope, budget)? || truth(&rule.expr, &scope, budget)? {
             return Ok(None);
         }
-        let path = text(&rule.path, &scope, budget)?;
+        let path = text(&rule.path, &scope, budget)?.into_owned();
         let message = match &rule.message {
             Message::Fixed(text) => text.clone(),
             Message::Expr(expr) => match value(expr, &scope, budget)? {

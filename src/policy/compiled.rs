@@ -16,7 +16,7 @@ use std::{ops::Range, sync::Arc};
 /// A valid policy.
 #[derive(Debug)]
 pub struct Policy {
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     pub(crate) version: semver::Version,
     /// The document it was made from.
     pub(crate) span: Span,
@@ -192,7 +192,7 @@ pub(crate) enum Message {
 /// A rule that changes.
 #[derive(Debug)]
 pub(crate) struct Mutation {
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     pub(crate) span: Span,
     pub(crate) phase: Phase,
     pub(crate) when: Option<Expr>,

@@ -56,6 +56,8 @@ pub struct Document {
     pub name: Text,
     /// The whole document.
     pub span: Span,
+    /// Whether errors of its form have been reported: it can be checked further, but is no policy.
+    pub flawed: bool,
     /// `spec.version`; absent only where that is reported.
     pub version: Option<Text>,
     /// `spec.language`; absent only where that is reported.

@@ -24,7 +24,23 @@ pub const KIND: &str = "TrainingPolicy";
 /// kind, name or spec) is left out; any other is returned with its readable parts, so that they can be checked too.
 pub fn parse(source: &Source) -> (Vec<Document>, Vec<Diagnostic>) {
     let (nodes, mut diagnostics) = yaml::parse(source);
-    let documents = nodes.iter().filter_map(|node| document(node, &mut diagnostics)).collect();
+    let problems = diagnostics.clone();
+    let mut documents = Vec::new();
+    for (index, node) in nodes.iter().enumerate() {
+        // What the parser leaves out of a value, as it does with a key that stands twice, lies outside its span.
+        let end = nodes.get(index + 1).map_or(usize::MAX, |next| next.span.start());
+        let extent = node.span.start()..end;
+        // A document that has come to its end has no error of syntax: that is one of what follows.
+        let is_its_own = |it: &&Diagnostic| {
+            it.is_error()
+                && it.code != codes::YAML_SYNTAX
+                && it.place.span().is_some_and(|span| extent.contains(&span.start()))
+        };
+        let flawed = problems.iter().any(|it| is_its_own(&it));
+        let (document, found) = parse_node(node);
+        diagnostics.extend(found);
+        documents.extend(document.map(|it| Document { flawed: it.flawed || flawed, ..it }));
+    }
     diagnostic::sort(&mut diagnostics);
     (documents, diagnostics)
 }
@@ -32,7 +48,10 @@ pub fn parse(source: &Source) -> (Vec<Document>, Vec<Diagnostic>) {
 /// The same of a document that is already read as YAML.
 pub fn parse_node(node: &Node) -> (Option<Document>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
-    let document = document(node, &mut diagnostics);
+    let mut document = document(node, &mut diagnostics);
+    if let Some(document) = &mut document {
+        document.flawed = diagnostic::has_errors(&diagnostics);
+    }
     diagnostic::sort(&mut diagnostics);
     (document, diagnostics)
 }
@@ -106,6 +125,7 @@ fn spec(node: &Node, name: Text, diagnostics: &mut Vec<Diagnostic>) -> Option<Do
         version,
         language,
         span: node.span.clone(),
+        flawed: false,
         name,
         description: fields.text("description"),
         links: fields.texts("links"),
@@ -303,7 +323,9 @@ fn selector(node: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Selector> 
 
 /// A selector says which, or says all: an empty one is more often a mistake than meant.
 fn selects(fields: &mut Fields, node: &Node, narrows: bool) {
-    if fields.flag("all") == narrows {
+    let says_all = fields.flag("all");
+    let is_readable = node.get("all").is_none_or(|all| all.as_bool().is_some());
+    if is_readable && says_all == narrows {
         let message =
             if narrows { "`all` excludes the other selectors" } else { "the selector selects nothing" };
         let help = "say `all: true`, or one or more of name, ancestor, where";

@@ -47,22 +47,21 @@ impl PolicySet {
         parsed: impl IntoIterator<Item = (Vec<Document>, Vec<Diagnostic>)>,
     ) -> (PolicySet, Vec<Diagnostic>) {
         let mut policies: BTreeMap<String, Arc<Policy>> =
-            PolicySet::builtin().policies.iter().map(|it| (it.name.clone(), Arc::clone(it))).collect();
+            PolicySet::builtin().policies.iter().map(|it| (it.name.to_string(), Arc::clone(it))).collect();
         let mut diagnostics = Vec::new();
         let mut from: BTreeMap<String, Arc<Policy>> = BTreeMap::new();
         for (documents, problems) in parsed {
-            let unreadable = diagnostic::has_errors(&problems);
             diagnostics.extend(problems);
             for document in documents {
                 let (policy, problems) = check(&document);
                 diagnostics.extend(problems);
-                let Some(policy) = policy.filter(|_| !unreadable).map(Arc::new) else { continue };
-                if let Some(first) = from.get(&policy.name) {
+                let Some(policy) = policy.map(Arc::new) else { continue };
+                if let Some(first) = from.get(&*policy.name) {
                     diagnostics.push(twice(&policy, first));
                     continue;
                 }
-                from.insert(policy.name.clone(), Arc::clone(&policy));
-                policies.insert(policy.name.clone(), policy);
+                from.insert(policy.name.to_string(), Arc::clone(&policy));
+                policies.insert(policy.name.to_string(), policy);
             }
         }
         let set = PolicySet::ordered(policies.into_values().collect());
@@ -83,7 +82,7 @@ impl PolicySet {
 
     /// The policy of that name.
     pub fn get(&self, name: &str) -> Option<&Policy> {
-        self.iter().find(|policy| policy.name == name)
+        self.iter().find(|policy| *policy.name == *name)
     }
 
     /// The kinds of objects that the policies have to do with.

@@ -7,7 +7,7 @@ use super::amount::{Amount, divide_away, pow10};
 use super::error::{Excerpt, Hint};
 use super::print::prints_as;
 use super::suffix::{Suffix, WrongSuffix};
-use super::{Format, MAX_LENGTH, Quantity, QuantityError};
+use super::{Format, MAX_EXPONENT, MAX_LENGTH, Quantity, QuantityError};
 
 /// The smallest power of ten: one billionth.
 const NANO: i32 = -9;
@@ -52,6 +52,18 @@ struct Parts<'a> {
 
 pub(super) fn parse(text: &str) -> Result<Quantity, QuantityError> {
     let parts = split(text)?;
+    let quantity = read(&parts, text)?;
+    if parts.may_be_unprintable() && quantity.prints_large_exponent() {
+        return Err(QuantityError::ExponentTooLarge(Excerpt::new(text)));
+    }
+    // The canonical form may have two more zeros.
+    if text.len() + 2 > MAX_LENGTH && quantity.to_string().len() > MAX_LENGTH {
+        return Err(QuantityError::TooLong(quantity.to_string().len()));
+    }
+    Ok(quantity)
+}
+
+fn read(parts: &Parts<'_>, text: &str) -> Result<Quantity, QuantityError> {
     if let Some(mut quantity) = parts.small() {
         if parts.keeps_spelling(&quantity) && !prints_as(&quantity, text) {
             quantity.written = Some(text.into());
@@ -118,6 +130,12 @@ impl Parts<'_> {
         let value = self.small_number()?.checked_mul(unit)?;
         let value = if self.negative { -value } else { value };
         Some(Quantity::new(Amount::Small { value, scale }, format))
+    }
+
+    /// Whether zeros at its end could be printed as an exponent that is refused when it is read. Cheap to tell.
+    fn may_be_unprintable(&self) -> bool {
+        let digits = i32::try_from(self.whole.len()).unwrap_or(i32::MAX);
+        self.suffix.exponent.saturating_add(digits) > MAX_EXPONENT
     }
 
     /// All digits as one number.

@@ -6,7 +6,7 @@ use num_bigint::BigInt;
 
 use super::amount::{Amount, divide_away};
 use super::suffix::suffix;
-use super::{Format, Quantity};
+use super::{Format, MAX_EXPONENT, Quantity};
 
 /// A quantity's canonical form, as its `Display`: no fraction, and the largest suffix that needs none.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +71,13 @@ impl fmt::Display for Mantissa {
 }
 
 impl Quantity {
+    /// Whether its text has an exponent beyond [`MAX_EXPONENT`].
+    pub(super) fn prints_large_exponent(&self) -> bool {
+        self.format == Format::DecimalExponent
+            && !self.is_zero()
+            && self.amount.in_thousands().1 > MAX_EXPONENT
+    }
+
     /// A whole number and the largest power of two, of those that are powers of 1024, whose product is the quantity, if
     /// it is to be printed so: if it is whole and at least 1024.
     fn in_binary(&self) -> Option<(Mantissa, i32)> {

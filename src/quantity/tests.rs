@@ -76,6 +76,24 @@ fn what_does_not_fit_is_none_and_not_wrapped() {
 }
 
 #[test]
+fn zeros_that_would_be_printed_as_too_large_an_exponent_are_refused() {
+    assert_eq!(parse("9e999").to_string(), "9e999");
+    assert_eq!(parse("10e1000").to_string(), "100e999");
+    for text in ["1000e999", "9999999999000E999", "-10e1001", &format!("1{}e0", "0".repeat(1002))] {
+        let error = Quantity::parse(text).unwrap_err();
+        assert!(matches!(error, QuantityError::ExponentTooLarge(_)), "{text}: {error}");
+    }
+}
+
+#[test]
+fn digits_that_would_be_printed_as_too_many_are_refused() {
+    let digits = |count: usize| "3".repeat(count);
+    assert_eq!(parse(&format!("{}e3", digits(1022))).to_string(), format!("{}e3", digits(1022)));
+    let error = Quantity::parse(&format!("{}e5", digits(1022))).unwrap_err();
+    assert_eq!(error, QuantityError::TooLong(1026));
+}
+
+#[test]
 fn a_product_stops_growing() {
     let mut product = parse("1e1000");
     let steps = std::iter::from_fn(|| {
@@ -88,7 +106,7 @@ fn a_product_stops_growing() {
 /// The text of a quantity.
 fn valid() -> impl Strategy<Value = String> {
     let number = "[+-]?0{0,2}[0-9]{1,22}(\\.[0-9]{0,12})?|[+-]?\\.[0-9]{1,12}";
-    let suffix = "([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?";
+    let suffix = "([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-8]?[0-9]{1,2})?";
     (number, suffix).prop_map(|(number, suffix)| number + &suffix)
 }
 

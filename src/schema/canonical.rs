@@ -31,8 +31,13 @@ impl Rewrite<'_> {
         }
         match (&self.schemas.get(ty).shape, value) {
             (Shape::Object(object), Value::Object(map)) => {
-                for field in &object.fields {
-                    self.field(field, map, depth + 1);
+                map.retain(|name, value| {
+                    object.field(name).is_none_or(|field| self.keeps(field, value, depth + 1))
+                });
+                for field in object.fields.iter().filter(|field| field.wire == Wire::Always) {
+                    if !map.contains_key(field.name.as_ref()) {
+                        map.extend(self.missing(field, depth + 1).map(|zero| (field.name.to_string(), zero)));
+                    }
                 }
             }
             (Shape::Map(values), Value::Object(map)) => {
@@ -53,25 +58,38 @@ impl Rewrite<'_> {
         }
     }
 
-    fn field(&self, field: &Field, map: &mut Map<String, Value>, depth: usize) {
-        let name = field.name.as_ref();
+    /// Rewrites the value of a field; whether it is written at all.
+    fn keeps(&self, field: &Field, value: &mut Value, depth: usize) -> bool {
         let ty = self.schemas.get(field.ty);
-        // Go writes a required text as "" where it is missing; that would hide the mistake. A struct hides nothing.
-        let always = field.wire == Wire::Always && !self.pointers;
-        let written = always && (!field.required || matches!(ty.shape, Shape::Object(_)));
-        let missing = written.then(|| zero(&ty.shape)).flatten();
-        match (map.get_mut(name), missing) {
-            (Some(Value::Null) | None, Some(mut zero)) => {
-                self.value(field.ty, &mut zero, depth);
-                map.insert(name.to_owned(), zero);
+        if value.is_null() {
+            if let Some(zero) = self.missing(field, depth) {
+                *value = zero;
+                return true;
             }
-            (Some(Value::Null), _) if !ty.nullable => _ = map.remove(name),
-            (Some(value), _) if field.wire == Wire::NotZero && self.drops(&ty.shape, value) => {
-                _ = map.remove(name);
+            if !ty.nullable {
+                return false;
             }
-            (Some(value), _) => self.value(field.ty, value, depth),
-            (None, None) => {}
         }
+        if field.wire == Wire::NotZero && self.drops(&ty.shape, value) {
+            return false;
+        }
+        self.value(field.ty, value, depth);
+        true
+    }
+
+    /// What Go writes where the field is missing. Of a required text that would be "", which would hide the mistake; a
+    /// struct hides nothing.
+    fn missing(&self, field: &Field, depth: usize) -> Option<Value> {
+        let shape = &self.schemas.get(field.ty).shape;
+        if self.pointers
+            || field.wire != Wire::Always
+            || (field.required && !matches!(shape, Shape::Object(_)))
+        {
+            return None;
+        }
+        let mut zero = zero(shape)?;
+        self.value(field.ty, &mut zero, depth);
+        Some(zero)
     }
 
     /// Whether `omitempty` drops a value.

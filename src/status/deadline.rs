@@ -1,7 +1,7 @@
 //! `spec.activeDeadlineSeconds`: how long a TrainJob may run, counted from its creation or from when it was last resumed.
 
 use super::conditions::{Conditions, SUSPENDED};
-use crate::plan::is_suspended;
+use crate::{object::find, plan::is_suspended};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::time::Duration;
@@ -19,13 +19,13 @@ pub(super) enum Deadline {
 
 /// How the deadline of a TrainJob that has not finished stands. A deadline too far away for a clock never passes.
 pub(super) fn deadline(train_job: &Value, conditions: &Conditions, now: Timestamp) -> Deadline {
-    let seconds = train_job.pointer("/spec/activeDeadlineSeconds").and_then(Value::as_i64);
+    let seconds = find(train_job, &["spec", "activeDeadlineSeconds"]).and_then(Value::as_i64);
     let (Some(seconds), false) = (seconds, is_suspended(train_job)) else { return Deadline::None };
     let time =
         |value: Option<&Value>| value.and_then(Value::as_str).and_then(|text| text.parse::<Timestamp>().ok());
     let resumed = conditions.get(SUSPENDED).filter(|it| it["status"] == "False");
     let start = time(resumed.and_then(|it| it.get("lastTransitionTime")))
-        .or_else(|| time(train_job.pointer("/metadata/creationTimestamp")));
+        .or_else(|| time(find(train_job, &["metadata", "creationTimestamp"])));
     let Some(start) = start else { return Deadline::None };
     let Some(left) = seconds.checked_sub(now.as_second().saturating_sub(start.as_second())) else {
         return Deadline::None;

@@ -5,6 +5,9 @@ use std::fmt::Write;
 
 use super::{Kind, resolve};
 
+/// Longest key, in bytes with its quotes, that readers look for a colon after (in characters, by the specification).
+const LONGEST_KEY: usize = 1024;
+
 /// `value` as YAML text ending in a line break; read back by `kubectl` it is the same value.
 pub fn emit(value: &Value) -> String {
     let mut out = String::new();
@@ -53,8 +56,7 @@ fn join_first_line(out: &mut String, start: usize, indent: usize) {
 fn entries(out: &mut String, map: &serde_json::Map<String, Value>, indent: usize) {
     for (key, value) in map {
         pad(out, indent);
-        string(out, key, None);
-        out.push(':');
+        self::key(out, key, indent);
         match value {
             Value::Array(items) if !items.is_empty() => {
                 out.push('\n');
@@ -71,6 +73,18 @@ fn entries(out: &mut String, map: &serde_json::Map<String, Value>, indent: usize
             }
         }
     }
+}
+
+/// A key and its colon. One too long to be known as a key by its colon is marked as one.
+fn key(out: &mut String, key: &str, indent: usize) {
+    let start = out.len();
+    string(out, key, None);
+    if out.len() - start > LONGEST_KEY {
+        out.insert_str(start, "? ");
+        out.push('\n');
+        pad(out, indent);
+    }
+    out.push(':');
 }
 
 fn scalar(out: &mut String, value: &Value, indent: usize) {

@@ -150,6 +150,20 @@ fn spans_cover_values_and_nothing_more() {
 }
 
 #[test]
+fn keys_too_long_to_be_known_by_their_colon_read_back() {
+    for length in [1000, 1022, 1023, 1024, 1025, 5000] {
+        for letter in ["a", "é", "\u{1}"] {
+            let key = letter.repeat(length);
+            let value = json!([{ &key: 1, "b": { &key: [{ &key: "x\ny" }] } }, { &key: {} }]);
+            let text = emit(&value);
+            let (nodes, problems) = parse(&Source::new("long", &*text));
+            assert!(problems.is_empty(), "{length} times {letter}: {problems:?}");
+            assert_eq!(nodes[0].to_json(), value, "{length} times {letter}");
+        }
+    }
+}
+
+#[test]
 fn emitted_yaml_looks_like_kubectls() {
     let value = json!({
         "apiVersion": "v1", "empty": {}, "none": [], "number": 1.5,

@@ -1,6 +1,10 @@
 //! `trainmaster controller` on a real control plane.
 
+mod figures;
 mod life;
+mod policies;
 mod problems;
+mod process;
+mod rendered;
 mod restart;
 mod support;

@@ -101,3 +101,15 @@ async fn a_reserved_variable_blocks_and_the_policy_rule_is_named() {
     assert!(said.contains("PET_NNODES"), "{said}");
     one_event(&namespace, "reserved", &said).await;
 }
+
+#[tokio::test]
+async fn a_finalizer_of_earlier_versions_does_not_keep_a_runtime() {
+    let cluster = Cluster::shared().await;
+    let namespace = cluster.namespace("finalizer").await;
+    let finalizers = json!(["example.com/theirs", "trainer.kubeflow.org/resource-in-use"]);
+    namespace.create_runtime("plain", |it| it["metadata"]["finalizers"] = finalizers).await;
+    let only_theirs = |it: &kube::api::DynamicObject| {
+        it.metadata.finalizers.as_deref() == Some(&["example.com/theirs".to_owned()])
+    };
+    namespace.once("is released", &namespace.runtimes(), "plain", only_theirs).await;
+}

@@ -1,7 +1,6 @@
 //! What the tests of the controller share: control planes of their own, the controller as a process, TrainJobs.
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -11,25 +10,16 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use trainmaster::api::{GROUP, VERSION};
 
-use crate::support::{chain, condition, eventually, object, objects};
+use crate::support::{chain, condition, crds, eventually, everything, object, objects};
 use crate::testbed::audit::{Mark, Request};
 use crate::testbed::{ADMIN, CONTROLLER, ControlPlane, Options, Process};
-
-/// Our CRDs.
-pub(crate) fn crds() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/trainmaster/crds")
-}
 
 /// A control plane with a controller, for one test: what it counts is its own.
 pub(crate) struct Cluster {
     // Dropped before the control plane.
     controller: Option<Process>,
     pub(crate) control_plane: ControlPlane,
-}
-
-/// Everything a TrainJob needs, our CRDs among it.
-pub(crate) fn everything() -> Options {
-    Options { manifests: vec![crds()], ..Options::default() }
+    flags: Vec<String>,
 }
 
 /// The API server with our CRDs and those of what TrainJobs become, and nobody who runs JobSets: a test says what becomes
@@ -49,7 +39,7 @@ impl Cluster {
 
     pub(crate) fn without_controller(options: &Options) -> Self {
         let control_plane = ControlPlane::start(options).unwrap_or_else(|error| panic!("{}", chain(&error)));
-        Self { controller: None, control_plane }
+        Self { controller: None, control_plane, flags: Vec::new() }
     }
 
     /// One with everything, for all tests that neither count requests nor touch the controller.
@@ -62,6 +52,12 @@ impl Cluster {
         self.control_plane.client(ADMIN).await.unwrap_or_else(|error| panic!("{}", chain(&error)))
     }
 
+    /// Starts the controller with further flags from now on.
+    pub(crate) fn with_flags<const N: usize>(mut self, flags: [&str; N]) -> Self {
+        self.flags = flags.map(str::to_owned).into();
+        self
+    }
+
     /// Starts the controller and returns when it is ready.
     pub(crate) async fn start_controller(&mut self) {
         self.launch();
@@ -70,9 +66,10 @@ impl Cluster {
 
     /// Starts the controller.
     pub(crate) fn launch(&mut self) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_trainmaster"));
+        let program = std::env::var_os("TRAINMASTER_PROGRAM");
+        let mut command = Command::new(program.unwrap_or_else(|| env!("CARGO_BIN_EXE_trainmaster").into()));
         command.arg("controller").arg("--kubeconfig").arg(self.control_plane.kubeconfig(CONTROLLER));
-        command.args(["--health-bind-address", "127.0.0.1:0", "--log-level", "debug"]);
+        command.args(["--health-bind-address", "127.0.0.1:0", "--log-level", "debug"]).args(&self.flags);
         let process = self.control_plane.run("trainmaster", command);
         self.controller = Some(process.unwrap_or_else(|error| panic!("{}", chain(&error))));
     }
@@ -142,6 +139,10 @@ impl Namespace {
 
     pub(crate) fn job_sets(&self) -> Api<DynamicObject> {
         objects(&self.client, &self.name, "jobset.x-k8s.io", "v1alpha2", "JobSet")
+    }
+
+    pub(crate) fn pod_groups(&self) -> Api<DynamicObject> {
+        objects(&self.client, &self.name, "scheduling.x-k8s.io", "v1alpha1", "PodGroup")
     }
 
     pub(crate) fn config_maps(&self) -> Api<DynamicObject> {

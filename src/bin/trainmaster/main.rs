@@ -8,6 +8,8 @@
 
 mod cli;
 #[cfg(feature = "controller")]
+mod config;
+#[cfg(feature = "controller")]
 mod controller;
 mod exit;
 mod random;

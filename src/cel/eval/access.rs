@@ -2,7 +2,7 @@
 
 use super::{Error, ErrorKind, Evaluator, Result, wanted};
 use crate::cel::{
-    program::Node,
+    program::{Node, Op},
     value::{Key, List, Val},
 };
 use std::sync::Arc;
@@ -17,9 +17,36 @@ impl<'a> Evaluator<'_, 'a> {
     }
 
     pub(super) fn optional_select(&mut self, operand: &'a Node, field: &str) -> Result<Val<'a>> {
-        match self.eval(operand)? {
-            Val::Optional(value) => optional_field(value.as_deref(), field),
-            value => optional_field(Some(&value), field),
+        self.maybe_field(operand, field).map(|value| Val::Optional(value.map(Arc::new)))
+    }
+
+    /// The value of a node that is an optional. That of a chain, `a.?b.?c`, is handed on without being wrapped: wrapping
+    /// takes memory.
+    pub(super) fn optional(&mut self, node: &'a Node) -> Result<Option<Val<'a>>> {
+        let Op::OptionalSelect { operand, field } = &node.op else {
+            return match self.eval(node)? {
+                Val::Optional(value) => Ok(value.map(Arc::unwrap_or_clone)),
+                other => Err(wanted("an optional", &other).at(node.span)),
+            };
+        };
+        self.budget.charge(1).and_then(|()| self.maybe_field(operand, field)).map_err(|mut error| {
+            error.place(node.at);
+            error
+        })
+    }
+
+    fn maybe_field(&mut self, operand: &'a Node, field: &str) -> Result<Option<Val<'a>>> {
+        let value = match &operand.op {
+            Op::OptionalSelect { .. } => self.optional(operand)?,
+            _ => match self.eval(operand)? {
+                Val::Optional(value) => value.map(Arc::unwrap_or_clone),
+                value => Some(value),
+            },
+        };
+        match value {
+            None => Ok(None),
+            Some(Val::Map(map)) => Ok(map.field(field)),
+            Some(other) => Err(no_fields(&other, field)),
         }
     }
 

@@ -18,6 +18,7 @@ use super::{
     program::{Bind, Bindings, Element, Entry, Node, Op, Scalar},
     value::{Duration, Key, List, Map, Time, Val},
 };
+use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, Error>;
 
@@ -167,7 +168,7 @@ impl<'a> Evaluator<'_, 'a> {
         let value = self.eval(node)?;
         match value {
             value if !optional => Ok(Some(value)),
-            Val::Optional(value) => Ok(value.map(|value| (*value).clone())),
+            Val::Optional(value) => Ok(value.map(Arc::unwrap_or_clone)),
             other => Err(wanted("an optional after `?`", &other).at(node.span)),
         }
     }
@@ -186,10 +187,9 @@ impl<'a> Evaluator<'_, 'a> {
 
     fn or_value(&mut self, operands: &'a [Node; 2]) -> Result<Val<'a>> {
         let [optional, otherwise] = operands;
-        match self.eval(optional)? {
-            Val::Optional(Some(value)) => Ok((*value).clone()),
-            Val::Optional(None) => self.eval(otherwise),
-            other => Err(wanted("an optional", &other).at(optional.span)),
+        match self.optional(optional)? {
+            Some(value) => Ok(value),
+            None => self.eval(otherwise),
         }
     }
 
@@ -206,11 +206,7 @@ impl<'a> Evaluator<'_, 'a> {
     }
 
     fn optional_map(&mut self, bind: &'a Bind, flat: bool) -> Result<Val<'a>> {
-        let value = match self.eval(&bind.init)? {
-            Val::Optional(None) => return Ok(Val::Optional(None)),
-            Val::Optional(Some(value)) => (*value).clone(),
-            other => return Err(wanted("an optional", &other).at(bind.init.span)),
-        };
+        let Some(value) = self.optional(&bind.init)? else { return Ok(Val::Optional(None)) };
         self.set(bind.slot, Ok(value));
         match (self.eval(&bind.body)?, flat) {
             (value, false) => Val::present(value),

@@ -47,6 +47,14 @@ impl<'a> Val<'a> {
                 budget.create(text.len())?;
                 Value::from(&**text)
             }
+            Val::List(List::Json(items)) => {
+                pay_items(items, depth + 1, budget)?;
+                Value::Array(items.to_vec())
+            }
+            Val::Map(Map::Json(object)) => {
+                pay_fields(object, depth + 1, budget)?;
+                Value::Object((*object).clone())
+            }
             Val::List(list) => json_list(list, depth + 1, budget)?,
             Val::Map(map) => json_map(map, depth + 1, budget)?,
             Val::Timestamp(time) => Value::from(time.to_string()),
@@ -70,6 +78,36 @@ fn no_form(message: String) -> Error {
 fn double(value: f64) -> Result<Value, Error> {
     let number = Number::from_f64(value);
     number.map(Value::Number).ok_or_else(|| no_form("a number that is not finite has no form in JSON".into()))
+}
+
+/// Pays for a copy of `json`, which is then made at once.
+fn pay(json: &Value, depth: usize, budget: &mut Budget) -> Result<(), Error> {
+    budget.charge(1)?;
+    let depth = walk(depth)?;
+    match json {
+        Value::String(text) => budget.create(text.len()),
+        Value::Array(items) => pay_items(items, depth + 1, budget),
+        Value::Object(object) => pay_fields(object, depth + 1, budget),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+    }
+}
+
+fn pay_items(items: &[Value], depth: usize, budget: &mut Budget) -> Result<(), Error> {
+    budget.create_items(items.len())?;
+    items.iter().try_for_each(|item| pay(item, depth, budget))
+}
+
+fn pay_fields(
+    object: &serde_json::Map<String, Value>,
+    depth: usize,
+    budget: &mut Budget,
+) -> Result<(), Error> {
+    budget.create_items(object.len())?;
+    for (name, value) in object {
+        pay(value, depth, budget)?;
+        budget.create(name.len())?;
+    }
+    Ok(())
 }
 
 fn json_list(list: &List, depth: usize, budget: &mut Budget) -> Result<Value, Error> {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::identity::{Identity, Keys, places};
-use super::{MergeError, OnWrite, Walk, check_depth, missing_key};
+use super::{MergeError, OnWrite, Walk, Write, check_depth, missing_key};
 use crate::object::path::At;
 use crate::object::{ListKind, Shape};
 
@@ -56,11 +56,27 @@ impl Upsert<'_> {
                 self.values(items, new, at);
                 Ok(())
             }
-            (tree, fragment, _) => {
-                self.walk.replace(tree, fragment, at);
-                Ok(())
-            }
+            (tree, fragment, _) => self.replace(tree, fragment, shape, at),
         }
+    }
+
+    /// Puts `new` in the place of a value of another type. It is merged into nothing, as in [`Upsert::map`].
+    fn replace<'s, S: Shape<'s>>(
+        &mut self,
+        tree: &mut Value,
+        new: Value,
+        shape: Option<S>,
+        at: &At<'_>,
+    ) -> Result<(), MergeError> {
+        let Some(empty) = self.empty(&new, shape) else {
+            self.walk.replace(tree, new, at);
+            return Ok(());
+        };
+        let before = std::mem::replace(tree, empty);
+        let mut silent = Upsert { walk: Walk { on_write: &mut |_| {} }, lists: self.lists };
+        silent.value(tree, new, shape, at)?;
+        (self.walk.on_write)(Write { at: *at, before: Some(before), after: Some(tree) });
+        Ok(())
     }
 
     fn map<'s, S: Shape<'s>>(

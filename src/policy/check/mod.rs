@@ -36,13 +36,14 @@ use std::{
 /// Most variables, and most rules of each kind, that a policy may have.
 const MAX_RULES: usize = 128;
 
-/// The policy that `document` is, and everything wrong with it in source order: no policy if there is an error.
+/// The policy that `document` is, and everything wrong with it in source order: no policy if there is an error, of its
+/// meaning or, reported before, of its form.
 pub fn check(document: &Document) -> (Option<Policy>, Vec<Diagnostic>) {
     let mut checker = Checker::new(document);
     let policy = checker.policy();
     let mut diagnostics = checker.diagnostics;
     diagnostic::sort(&mut diagnostics);
-    let policy = policy.filter(|_| !diagnostic::has_errors(&diagnostics));
+    let policy = policy.filter(|_| !document.flawed && !diagnostic::has_errors(&diagnostics));
     (policy, diagnostics)
 }
 
@@ -92,7 +93,7 @@ impl<'d> Checker<'d> {
         let variables = self.check_variables();
         let activation = document.activation.expression.as_ref();
         let policy = Policy {
-            name: document.name.as_str().to_owned(),
+            name: document.name.as_str().into(),
             version: semver::Version::new(0, 0, 0),
             span: document.span.clone(),
             order: document.order,
@@ -119,7 +120,7 @@ impl<'d> Checker<'d> {
         };
         conflicts::within(&policy, &mut self.diagnostics);
         // What is wrong may be the very expression that uses one.
-        if !diagnostic::has_errors(&self.diagnostics) {
+        if !document.flawed && !diagnostic::has_errors(&self.diagnostics) {
             self.unused_variables();
         }
         version.map(|version| Policy { version, ..policy })

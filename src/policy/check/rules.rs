@@ -71,7 +71,7 @@ impl Checker<'_> {
         let json_patch =
             rule.json_patch.as_ref().map(|node| self.json_patch(node, place, &loops)).transpose();
         Ok(Mutation {
-            name: rule.name.as_str().to_owned(),
+            name: rule.name.as_str().into(),
             span: rule.name.span().clone(),
             phase: rule.phase,
             when: when?,

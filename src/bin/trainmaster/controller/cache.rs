@@ -67,7 +67,7 @@ pub(super) struct Cache {
 
 pub(super) static TRAIN_JOBS: LazyLock<Gvk> = LazyLock::new(|| ours("TrainJob"));
 /// The kinds of runtimes.
-static RUNTIMES: LazyLock<[Gvk; 2]> =
+pub(super) static RUNTIMES: LazyLock<[Gvk; 2]> =
     LazyLock::new(|| [ours("TrainingRuntime"), ours("ClusterTrainingRuntime")]);
 /// The kind that holds pinned runtimes.
 static CONFIG_MAPS: LazyLock<Gvk> = LazyLock::new(|| Gvk::new("v1", "ConfigMap"));

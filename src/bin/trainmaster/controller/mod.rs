@@ -15,12 +15,14 @@ mod health;
 mod policies;
 mod queue;
 mod reconcile;
+mod runtimes;
 mod snapshot;
 mod store;
 mod watch;
 
 use crate::{
-    cli::Output,
+    cli::{Output, read},
+    config::{self, Settings},
     exit::Exit,
     telemetry::{self, LogFormat},
 };
@@ -42,26 +44,34 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
-use trainmaster::{plan::Config, policy::PolicySet};
+use trainmaster::{diagnostic::Diagnostic, plan::Config, policy::PolicySet};
 use watch::Chain;
 
 /// How many TrainJobs are looked at at a time. An API server answers no faster to more.
 const CONCURRENCY: usize = 16;
+/// Where /healthz and /readyz are answered unless somebody says otherwise.
+const HEALTH: &str = ":8081";
 
 /// Run the TrainJobs of a cluster
 ///
 /// Works until SIGTERM or SIGINT, then ends what it is about to do and exits 0. Kinds whose CRDs are missing are waited for.
 #[derive(Args, Debug)]
 pub(crate) struct Flags {
+    /// Configuration file: a Configuration of config.trainer.kubeflow.org/v1alpha1; flags win over it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Kubeconfig of the cluster; without it $KUBECONFIG, ~/.kube/config, or what a pod has
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// Folder with policies (.yaml, .yml, .json), beside the built-in ones or in their place; read again when it changes
     #[arg(long, value_name = "DIR")]
     policy_dir: Option<PathBuf>,
-    /// Address of /healthz and /readyz; 0 for none
-    #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
-    health_bind_address: String,
+    /// Feature gates: NAME=true,NAME=false
+    #[arg(long, value_name = "GATES", value_delimiter = ',')]
+    feature_gates: Vec<String>,
+    /// Address of /healthz and /readyz; 0 for none [default: :8081]
+    #[arg(long, value_name = "ADDRESS")]
+    health_bind_address: Option<String>,
     /// What is logged: error, warn, info, debug or trace, also per part: info,kube=debug
     #[arg(long, value_name = "LEVEL", env = "TRAINMASTER_LOG", default_value = "info")]
     log_level: String,
@@ -100,9 +110,16 @@ impl Error {
 
 /// Runs until SIGTERM or SIGINT; returns how it ended.
 pub(crate) fn run(flags: &Flags, output: &mut Output) -> Exit {
+    let settings = match settings(flags) {
+        Ok(settings) => settings,
+        Err(diagnostics) => {
+            output.show(&diagnostics);
+            return Exit::Usage;
+        }
+    };
     let outcome = telemetry::begin(&flags.log_level, flags.log_format).map_err(Error::from).and_then(|()| {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        runtime.map_err(Error::System)?.block_on(control(flags))
+        runtime.map_err(Error::System)?.block_on(control(flags, &settings))
     });
     outcome.map_or_else(
         |error| {
@@ -113,20 +130,39 @@ pub(crate) fn run(flags: &Flags, output: &mut Output) -> Exit {
     )
 }
 
-async fn control(flags: &Flags) -> Result<(), Error> {
+/// What the configuration file says, and the flags instead.
+fn settings(flags: &Flags) -> Result<Settings, Vec<Diagnostic>> {
+    let mut settings = Settings::default();
+    if let Some(path) = &flags.config {
+        let (sources, diagnostics) = read(std::slice::from_ref(path), false);
+        let [source] = sources.as_slice() else { return Err(diagnostics) };
+        settings = config::parse(source)?;
+    }
+    let gates = config::gates(&flags.feature_gates.join(",")).map_err(|diagnostic| vec![*diagnostic])?;
+    if !gates.is_empty() && !settings.unserved.contains(&"featureGates") {
+        settings.unserved.push("featureGates");
+    }
+    settings.health = flags.health_bind_address.clone().or(settings.health);
+    Ok(settings)
+}
+
+async fn control(flags: &Flags, settings: &Settings) -> Result<(), Error> {
     let started = Instant::now();
+    if !settings.unserved.is_empty() {
+        tracing::warn!(parts = settings.unserved.join(" "), "parts of the configuration have no effect yet");
+    }
     let stop = stop_on_signal()?;
     let client = client(flags).await?;
     let (queue, requests) = Queue::new();
     let mut folder = flags.policy_dir.as_deref().map(Folder::new);
     let policies = policies(folder.as_mut())?;
-    let cache = Cache::new(policies, Config::default());
+    let cache = Cache::new(policies, config());
     let context = Arc::new(Context::new(Cluster { client }, queue, cache));
     let mut background = tokio::task::JoinSet::new();
     if let Some(folder) = folder {
         background.spawn(policies::follow(Arc::clone(&context), folder));
     }
-    if let Some(listener) = listen(&flags.health_bind_address).await? {
+    if let Some(listener) = listen(settings.health.as_deref().unwrap_or(HEALTH)).await? {
         background.spawn(health::serve(listener, context.ready()));
     }
     background.spawn(discovery::discover(Arc::clone(&context)));
@@ -136,9 +172,16 @@ async fn control(flags: &Flags) -> Result<(), Error> {
         () = stop.cancelled() => return Ok(()),
     }
     tracing::info!(seconds = started.elapsed().as_secs_f32(), "ready");
-    work(&context, requests, &stop).await;
+    work(&context, requests, settings.concurrency.unwrap_or(CONCURRENCY), &stop).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Settings that policies read: in a pod, its namespace is the controller's.
+fn config() -> Config {
+    let namespace = std::fs::read_to_string("/var/run/secrets/kubernetes.io/serviceaccount/namespace");
+    let namespace = namespace.ok().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+    Config { namespace: namespace.unwrap_or_else(|| Config::default().namespace), ..Config::default() }
 }
 
 /// The policies to begin with. A folder that cannot be read at all is a mistake to be told at once.
@@ -151,13 +194,13 @@ fn policies(folder: Option<&mut Folder>) -> Result<PolicySet, Error> {
     }))
 }
 
-async fn work(context: &Arc<Context>, requests: Requests, stop: &CancellationToken) {
+async fn work(context: &Arc<Context>, requests: Requests, concurrency: usize, stop: &CancellationToken) {
     let reconcile = |key: Key| {
         let context = Arc::clone(context);
         let span = tracing::info_span!("reconcile", namespace = %key.namespace, trainjob = %key.name);
         async move { reconcile::reconcile(&context, &key).await }.instrument(span)
     };
-    queue::work(requests, &context.queue, CONCURRENCY, stop, reconcile).await;
+    queue::work(requests, &context.queue, concurrency, stop, reconcile).await;
 }
 
 /// Cancelled when the process is asked to end.

@@ -59,11 +59,16 @@ pub(super) async fn work<F>(
         tokio::select! {
             () = stop.cancelled() => break,
             Some(ended) = tasks.join_next_with_id() => {
+                let ended_badly = ended.is_err();
                 let (id, again) = match ended {
                     Ok((id, again)) => (id, again),
                     Err(error) => (error.id(), Some(AFTER_PANIC)),
                 };
-                if let (Some(key), Some(delay)) = (running.remove(&id), again) {
+                let Some(key) = running.remove(&id) else { continue };
+                if ended_badly {
+                    tracing::error!(namespace = %key.namespace, trainjob = %key.name, "a reconciliation panicked");
+                }
+                if let Some(delay) = again {
                     queue.add_after(key, delay);
                 }
             }

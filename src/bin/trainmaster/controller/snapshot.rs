@@ -8,6 +8,7 @@ use super::{
     reconcile::{once_more, shown},
     store::{Key, train_job_of},
 };
+use crate::random;
 use serde_json::Value;
 use std::{
     hash::{BuildHasher as _, RandomState},
@@ -84,7 +85,7 @@ impl<'c> Attempt<'c> {
     /// Reads what a plan needs.
     pub(super) async fn read(&mut self) -> Result<(), Failure> {
         readable(&self.snapshot.train_job)?;
-        self.snapshot.random = crate::random::fresh();
+        self.snapshot.random = random::fresh();
         self.read_parameters().await?;
         self.snapshot.runtime = self.runtime().await?;
         let wanted = wanted(&self.snapshot, &self.policies).map_err(|refusal| Failure::refused(&refusal))?;

@@ -1,9 +1,10 @@
 //! Objects of one kind, from the API server into the cache.
 
 use super::{
-    cache::From,
+    cache::{From, RUNTIMES},
     context::Context,
-    store::{Role, Store},
+    runtimes,
+    store::{Key, Role, Store},
 };
 use futures::{Stream, StreamExt as _};
 use kube::{
@@ -41,7 +42,7 @@ pub(super) async fn follow(context: Arc<Context>, gvk: Gvk, resource: ApiResourc
 }
 
 async fn take<K: Serialize>(
-    context: &Context,
+    context: &Arc<Context>,
     gvk: &Gvk,
     events: impl Stream<Item = Result<Event<K>, watcher::Error>>,
 ) {
@@ -54,25 +55,29 @@ async fn take<K: Serialize>(
     }
 }
 
-fn one<K: Serialize>(context: &Context, gvk: &Gvk, event: Event<K>) {
-    let mut cache = context.cache();
+fn one<K: Serialize>(context: &Arc<Context>, gvk: &Gvk, event: Event<K>) {
     let concerned = match event {
         Event::Init => {
-            cache.store_mut(gvk).map(Store::begin);
+            context.cache().store_mut(gvk).map(Store::begin);
             Vec::new()
         }
         Event::InitApply(object) => {
-            let synced = cache.store(gvk).is_some_and(|store| store.synced);
-            let from = if synced { From::Watch } else { From::FirstListing };
-            cache.put(gvk, &tree(&object), from)
+            let synced = context.cache().store(gvk).is_some_and(|store| store.synced);
+            put(context, gvk, &tree(&object), if synced { From::Watch } else { From::FirstListing })
         }
-        Event::InitDone => cache.finish(gvk),
-        Event::Apply(object) => cache.put(gvk, &tree(&object), From::Watch),
-        Event::Delete(object) => cache.remove(gvk, &tree(&object)),
+        Event::InitDone => context.cache().finish(gvk),
+        Event::Apply(object) => put(context, gvk, &tree(&object), From::Watch),
+        Event::Delete(object) => context.cache().remove(gvk, &tree(&object)),
     };
-    drop(cache);
     context.wake(concerned);
     context.check_ready();
+}
+
+fn put(context: &Arc<Context>, gvk: &Gvk, object: &Value, from: From) -> Vec<Key> {
+    if RUNTIMES.contains(gvk) {
+        runtimes::release(context, gvk, object);
+    }
+    context.cache().put(gvk, object, from)
 }
 
 fn tree(object: &impl Serialize) -> Value {
