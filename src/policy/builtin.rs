@@ -10,6 +10,7 @@ pub const POLICIES: &[(&str, &str)] = &[
     ("initializer.yaml", include_str!("../../policies/initializer.yaml")),
     ("jax.yaml", include_str!("../../policies/jax.yaml")),
     ("jobset.yaml", include_str!("../../policies/jobset.yaml")),
+    ("kai.yaml", include_str!("../../policies/kai.yaml")),
     ("mpi.yaml", include_str!("../../policies/mpi.yaml")),
     ("paddle.yaml", include_str!("../../policies/paddle.yaml")),
     ("plainml.yaml", include_str!("../../policies/plainml.yaml")),
@@ -19,6 +20,7 @@ pub const POLICIES: &[(&str, &str)] = &[
     ("torch.yaml", include_str!("../../policies/torch.yaml")),
     ("torchtune.yaml", include_str!("../../policies/torchtune.yaml")),
     ("volcano.yaml", include_str!("../../policies/volcano.yaml")),
+    ("workload.yaml", include_str!("../../policies/workload.yaml")),
     ("xgboost.yaml", include_str!("../../policies/xgboost.yaml")),
 ];
 
