@@ -11,6 +11,7 @@ pub const POLICIES: &[(&str, &str)] = &[
     ("jax.yaml", include_str!("../../policies/jax.yaml")),
     ("jobset.yaml", include_str!("../../policies/jobset.yaml")),
     ("kai.yaml", include_str!("../../policies/kai.yaml")),
+    ("llamafactory.yaml", include_str!("../../policies/llamafactory.yaml")),
     ("mpi.yaml", include_str!("../../policies/mpi.yaml")),
     ("paddle.yaml", include_str!("../../policies/paddle.yaml")),
     ("plainml.yaml", include_str!("../../policies/plainml.yaml")),
