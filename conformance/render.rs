@@ -113,7 +113,9 @@ impl Outcome {
         let mut rules = BTreeSet::new();
         for plan in &self.plans {
             let written = plan.trace.writes().iter();
-            rules.extend(written.map(|it| ["mutation".to_owned(), it.policy.to_string(), it.rule.to_string()]));
+            rules.extend(
+                written.map(|it| ["mutation".to_owned(), it.policy.to_string(), it.rule.to_string()]),
+            );
             let resource = |it: &Child| ["resource".to_owned(), it.policy.clone(), it.resource.clone()];
             rules.extend(plan.children.iter().map(resource));
         }
