@@ -25,5 +25,6 @@ mod check;
 mod codes;
 mod explain;
 mod render;
+mod shipped;
 mod status;
 mod watch;

@@ -11,6 +11,7 @@ pub const POLICIES: &[(&str, &str)] = &[
     ("jobset.yaml", include_str!("../../policies/jobset.yaml")),
     ("mpi.yaml", include_str!("../../policies/mpi.yaml")),
     ("plainml.yaml", include_str!("../../policies/plainml.yaml")),
+    ("torch-elastic.yaml", include_str!("../../policies/torch-elastic.yaml")),
     ("torch.yaml", include_str!("../../policies/torch.yaml")),
     ("torchtune.yaml", include_str!("../../policies/torchtune.yaml")),
     ("volcano.yaml", include_str!("../../policies/volcano.yaml")),
