@@ -7,10 +7,43 @@ use trainmaster::{api, diagnostic::Source, schema::Shape, yaml};
 
 /// Texts that something treats specially.
 const TEXTS: &[&str] = &[
-    "", "a", "node", "trainer", "true", "null", "0", "1", "-1", "1e3", "100m", "1Gi", "1.5", "1e999999999", "1e1.5",
-    "9223372036854775808", "nvidia.com/gpu", "auto", "cpu", "gpu", "Never", "PET_NNODES", "TrainJob", "v1",
-    "2020-01-01T00:00:00Z", "Complete", "True", "a.b/c", "é", "\u{0}", "${", "${podSet.name}", "${1/0}", "$(A)", "a\nb",
-    "trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue",
+    "",
+    "a",
+    "node",
+    "trainer",
+    "true",
+    "null",
+    "0",
+    "1",
+    "-1",
+    "1e3",
+    "100m",
+    "1Gi",
+    "1.5",
+    "1e999999999",
+    "1e1.5",
+    "9223372036854775808",
+    "nvidia.com/gpu",
+    "auto",
+    "cpu",
+    "gpu",
+    "Never",
+    "PET_NNODES",
+    "TrainJob",
+    "v1",
+    "2020-01-01T00:00:00Z",
+    "Complete",
+    "True",
+    "a.b/c",
+    "é",
+    "\u{0}",
+    "${",
+    "${podSet.name}",
+    "${1/0}",
+    "$(A)",
+    "a\nb",
+    "trainer.kubeflow.org/trainjob-controller",
+    "kueue.x-k8s.io/multikueue",
 ];
 
 /// Changes an input of JSON documents a few times.
@@ -122,7 +155,8 @@ fn field(random: &mut Random) -> String {
     static FIELDS: LazyLock<Vec<String>> = LazyLock::new(|| {
         let schemas = api::schemas();
         let shapes = schemas.names().into_values().map(|ty| &schemas.get(ty).shape);
-        let objects = shapes.filter_map(|shape| if let Shape::Object(object) = shape { Some(object) } else { None });
+        let objects =
+            shapes.filter_map(|shape| if let Shape::Object(object) = shape { Some(object) } else { None });
         let names = objects.flat_map(|object| object.fields.iter().map(|field| field.name.to_string()));
         names.collect::<BTreeSet<_>>().into_iter().collect()
     });

@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 use std::sync::LazyLock;
 use trainmaster::{
     api,
-    cel::{Bindings, Bounds, Budget, Env, Error, ErrorKind, Limits, PER_EXPRESSION, PER_OBJECT, Program, Type, Val},
+    cel::{
+        Bindings, Bounds, Budget, Env, Error, ErrorKind, Limits, PER_EXPRESSION, PER_OBJECT, Program, Type,
+        Val,
+    },
     schema::{cel_bounds, cel_type},
 };
 
@@ -69,12 +72,22 @@ static VARIABLES: LazyLock<Vec<(&str, Type, Bounds, Value)>> = LazyLock::new(|| 
         "trainer": {"numNodes": 4, "env": env, "resourcesPerNode": {"limits": {"cpu": "1500m", "nvidia.com/gpu": 2}}},
     });
     vec![
-        ("x", Type::Dyn, Bounds::default(), json!({"a": {"a": 1, "b": [1, "é", null, 1.5]}, "b": [[1], {}], "": true})),
+        (
+            "x",
+            Type::Dyn,
+            Bounds::default(),
+            json!({"a": {"a": 1, "b": [1, "é", null, 1.5]}, "b": [[1], {}], "": true}),
+        ),
         ("n", Type::Int, Bounds::default(), json!(7)),
         ("s", Type::String, Bounds::default(), json!("aé日\u{1f600} 10.0.0.1")),
         ("items", Type::list(Type::Int), Bounds::default(), json!([3, 1, 2, i64::MAX, i64::MIN])),
         ("counts", Type::map(Type::String, Type::Int), Bounds::default(), json!({"a": 1, "b": -1})),
-        ("job", cel_type(schemas, job), cel_bounds(schemas, job), json!({"metadata": {"name": "j"}, "spec": spec})),
+        (
+            "job",
+            cel_type(schemas, job),
+            cel_bounds(schemas, job),
+            json!({"metadata": {"name": "j"}, "spec": spec}),
+        ),
     ]
 });
 

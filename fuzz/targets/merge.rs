@@ -19,7 +19,8 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
 });
 
 fuzz_target!(|input: &[u8]| {
-    let Some([tree, with, ..]) = trainmaster_fuzz::documents(input).as_deref().and_then(|it| it.first_chunk::<2>()).cloned()
+    let Some([tree, with, ..]) =
+        trainmaster_fuzz::documents(input).as_deref().and_then(|it| it.first_chunk::<2>()).cloned()
     else {
         return;
     };
@@ -49,11 +50,21 @@ fn every_verb<'s, S: Shape<'s>>(tree: &Value, with: &Value, shape: S) {
     diff::text(&changes);
 }
 
-fn merge_set<'s, S: Shape<'s>>(tree: &mut Value, with: &Value, shape: S, told: OnWrite<'_>) -> Result<(), MergeError> {
+fn merge_set<'s, S: Shape<'s>>(
+    tree: &mut Value,
+    with: &Value,
+    shape: S,
+    told: OnWrite<'_>,
+) -> Result<(), MergeError> {
     set(tree, with.clone(), shape, told)
 }
 
-fn merge_upsert<'s, S: Shape<'s>>(tree: &mut Value, with: &Value, shape: S, told: OnWrite<'_>) -> Result<(), MergeError> {
+fn merge_upsert<'s, S: Shape<'s>>(
+    tree: &mut Value,
+    with: &Value,
+    shape: S,
+    told: OnWrite<'_>,
+) -> Result<(), MergeError> {
     upsert(tree, with.clone(), shape, told)
 }
 

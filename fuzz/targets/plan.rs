@@ -72,6 +72,7 @@ fn snapshot(train_job: &Value, runtime: &Value, others: &[Value]) -> Snapshot {
         live: objects.clone(),
         others: objects,
         served: Served::Everything,
+        random: Some([7; 32]),
         config: Config::default(),
     }
 }
@@ -86,7 +87,9 @@ fn name(object: &mut Value, kind: &str) {
 /// Makes of an object what an API server would store; whether it would.
 fn stored(object: &mut Value) -> bool {
     let schemas = api::schemas();
-    let Some(ty) = Gvk::of(object).and_then(|kind| schemas.kind(&kind.api_version, &kind.kind)) else { return true };
+    let Some(ty) = Gvk::of(object).and_then(|kind| schemas.kind(&kind.api_version, &kind.kind)) else {
+        return true;
+    };
     prune(schemas, ty, object);
     assert_eq!(prune(schemas, ty, object), [], "pruning twice finds more");
     default(schemas, ty, object);
@@ -101,6 +104,8 @@ fn stored(object: &mut Value) -> bool {
 /// What is applied has no field that its schema does not know.
 fn applied(object: &Value) {
     let schemas = api::schemas();
-    let Some(ty) = Gvk::of(object).and_then(|kind| schemas.kind(&kind.api_version, &kind.kind)) else { return };
+    let Some(ty) = Gvk::of(object).and_then(|kind| schemas.kind(&kind.api_version, &kind.kind)) else {
+        return;
+    };
     assert_eq!(prune(schemas, ty, &mut object.clone()), [], "{object}");
 }

@@ -74,6 +74,7 @@ fn snapshot() -> Snapshot {
         live: BTreeMap::new(),
         others: BTreeMap::new(),
         served: Served::Everything,
+        random: Some([7; 32]),
         config: Config::default(),
     }
 }

@@ -30,7 +30,8 @@ fuzz_target!(|input: &str| {
 fn read(text: &str) -> Result<Quantity, ()> {
     let quantity = Quantity::parse(text).map_err(|error| assert!(error.to_string().len() < 4096))?;
     let printed = quantity.to_string();
-    let again = Quantity::parse(&printed).unwrap_or_else(|error| panic!("{text:?} prints {printed:?}: {error}"));
+    let again =
+        Quantity::parse(&printed).unwrap_or_else(|error| panic!("{text:?} prints {printed:?}: {error}"));
     assert_eq!(again.to_string(), printed, "{text:?}");
     let (value, milli) = (quantity.value(), quantity.milli_value());
     assert!(value.is_some() || milli.is_none(), "{text:?}: {milli:?} thousandths without a whole number");

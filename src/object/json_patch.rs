@@ -111,7 +111,7 @@ fn written_value<'a>(tree: &'a Value, operation: &'a PatchOperation) -> Option<&
 }
 
 /// About how many bytes `value` has as JSON, at so many levels' depth; `None` if it is too deep.
-fn measure(value: &Value, depth: usize) -> Option<usize> {
+pub(crate) fn measure(value: &Value, depth: usize) -> Option<usize> {
     if depth > MAX_DEPTH {
         return None;
     }

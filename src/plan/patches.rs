@@ -11,12 +11,15 @@ use super::{
 };
 use crate::{
     diagnostic::{Diagnostic, Place, codes},
-    object::{FieldPath, ObjectRef, find, find_mut, merge},
+    object::{FieldPath, ObjectRef, find, find_mut, json_patch::measure, merge},
     policy::scope::types,
     schema,
 };
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+
+/// Most bytes that all changes may go over together: each goes over its own and those of the template as it then is.
+const MAX_BYTES: usize = 64 << 20;
 
 /// `template` with everything applied to it by which `train_job` changes its runtime.
 pub(crate) fn patched(
@@ -26,7 +29,16 @@ pub(crate) fn patched(
     trace: &mut Trace,
 ) -> Result<Value, Refusal> {
     let policy: Arc<str> = "".into();
+    let mut bytes = 0;
     for Change { rule, path, template: change } in changes(train_job) {
+        let refused = |why: String| {
+            let place = Place::Field { object: job.to_string(), path: path.to_string() };
+            Refusal::Refused(vec![Diagnostic::error(codes::NOT_APPLICABLE, place, why)])
+        };
+        bytes += [&change, &template].into_iter().filter_map(|it| measure(it, 0)).sum::<usize>();
+        if bytes > MAX_BYTES {
+            return Err(refused("the changes to the runtime are too many or too large".to_owned()));
+        }
         let order = names(&template);
         let shape = types().schemas.typed(types().template);
         let merged = merge::strategic(&mut template, &wire_form(&change), shape, &mut |write| {
@@ -39,10 +51,7 @@ pub(crate) fn patched(
                 before: write.before,
             });
         });
-        merged.map_err(|error| {
-            let place = Place::Field { object: job.to_string(), path: path.to_string() };
-            Refusal::Refused(vec![Diagnostic::error(codes::NOT_APPLICABLE, place, error.to_string())])
-        })?;
+        merged.map_err(|error| refused(error.to_string()))?;
         restore_order(&mut template, &order);
         // Upstream merges typed objects: what a patch adds comes out as Go writes it.
         schema::canonical(&types().schemas, types().template, &mut template);
@@ -61,39 +70,46 @@ struct Change {
 }
 
 /// The changes that a TrainJob asks for, in the order in which they are made: those of the fields of v2.0 and v2.1 first.
-fn changes(train_job: &Value) -> Vec<Change> {
-    let Some(spec) = train_job.get("spec") else { return Vec::new() };
-    let root = FieldPath::root().field("spec");
-    let mut changes = Vec::new();
-    for field in ["labels", "annotations"] {
-        if let Some(map) = spec.get(field) {
-            let template = json!({ "metadata": { field: map } });
-            changes.push(Change { rule: field.into(), path: root.clone().field(field), template });
-        }
-    }
-    for field in ["podSpecOverrides", "podTemplateOverrides"] {
-        for (index, item) in items(spec, field) {
-            let pod = if field == "podSpecOverrides" { json!({ "spec": item }) } else { item.clone() };
-            let path = root.clone().field(field).index(index);
-            changes.extend(items(item, "targetJobs").map(|(_, job)| Change {
-                rule: format!("{field}[{index}]").into(),
-                path: path.clone(),
-                template: json!({ "spec": { "replicatedJobs": [
-                    { "name": job["name"], "template": { "spec": { "template": pod_template(&pod) } } }
-                ] } }),
-            }));
-        }
-    }
-    for (index, patch) in items(spec, "runtimePatches") {
-        if let Some(template) = find(patch, &["trainingRuntimeSpec", "template"]) {
-            changes.push(Change {
-                rule: format!("runtimePatches[{}]", patch["manager"].as_str().unwrap_or_default()).into(),
-                path: root.clone().field("runtimePatches").index(index),
-                template: template.clone(),
-            });
-        }
-    }
-    changes
+/// One exists at a time: an override is copied for each of its jobs, of which there may be many.
+fn changes(train_job: &Value) -> impl Iterator<Item = Change> {
+    let spec = train_job.get("spec").unwrap_or(&Value::Null);
+    let overrides = ["podSpecOverrides", "podTemplateOverrides"];
+    metadata(spec).chain(overrides.into_iter().flat_map(|field| pods(spec, field))).chain(patches(spec))
+}
+
+fn metadata(spec: &Value) -> impl Iterator<Item = Change> {
+    ["labels", "annotations"].into_iter().filter_map(|field| {
+        let template = json!({ "metadata": { field: spec.get(field)? } });
+        Some(Change { rule: field.into(), path: root().field(field), template })
+    })
+}
+
+fn pods<'v>(spec: &'v Value, field: &'static str) -> impl Iterator<Item = Change> + use<'v> {
+    items(spec, field).flat_map(move |(index, item)| {
+        let pod = if field == "podSpecOverrides" { json!({ "spec": item }) } else { item.clone() };
+        let path = root().field(field).index(index);
+        items(item, "targetJobs").map(move |(_, job)| Change {
+            rule: format!("{field}[{index}]").into(),
+            path: path.clone(),
+            template: json!({ "spec": { "replicatedJobs": [
+                { "name": job["name"], "template": { "spec": { "template": pod_template(&pod) } } }
+            ] } }),
+        })
+    })
+}
+
+fn patches(spec: &Value) -> impl Iterator<Item = Change> {
+    items(spec, "runtimePatches").filter_map(|(index, patch)| {
+        Some(Change {
+            rule: format!("runtimePatches[{}]", patch["manager"].as_str().unwrap_or_default()).into(),
+            path: root().field("runtimePatches").index(index),
+            template: find(patch, &["trainingRuntimeSpec", "template"])?.clone(),
+        })
+    })
+}
+
+fn root() -> FieldPath {
+    FieldPath::root().field("spec")
 }
 
 /// The labels, the annotations and the pod spec of an override.
@@ -143,5 +159,23 @@ fn restore_order(template: &mut Value, order: &[Value]) {
         jobs.sort_by_key(|job| {
             order.iter().position(|name| *name == job["name"]).map_or(0, |index| index + 1)
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_override_for_very_many_jobs_is_refused_before_it_is_copied_for_each() {
+        let jobs: Vec<Value> = (0..20_000).map(|number| json!({ "name": number.to_string() })).collect();
+        let pod = json!({ "targetJobs": jobs, "nodeSelector": { "a": "x".repeat(500_000) } });
+        let train_job = json!({ "metadata": { "name": "j" }, "spec": { "podSpecOverrides": [pod] } });
+        let job =
+            ObjectRef::of(&json!({ "apiVersion": "v1", "kind": "TrainJob", "metadata": { "name": "j" } }));
+        let refusal =
+            patched(json!({ "spec": {} }), &train_job, &job.unwrap(), &mut Trace::default()).unwrap_err();
+        let [diagnostic] = refusal.diagnostics() else { panic!("{refusal:?}") };
+        assert_eq!(diagnostic.message, "the changes to the runtime are too many or too large");
     }
 }

@@ -96,7 +96,9 @@ async fn figures() {
     })
     .await;
     cluster.start_controller().await;
+    // Not asked often: that would take from what is measured.
     let all = async || {
+        tokio::time::sleep(Duration::from_secs(1)).await;
         let log = cluster.log();
         let applied = times(&log, "\"child\":\"JobSet");
         (applied.len() >= TOTAL)

@@ -1,9 +1,9 @@
 //! TrainJobs from their creation to their end.
 
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, ListParams};
 use serde_json::{Value, json};
 
-use super::support::{Cluster, endless, message, settle};
+use super::support::{Cluster, api_server, endless, message, settle};
 use crate::support::{condition, eventually};
 
 #[tokio::test]
@@ -109,6 +109,32 @@ async fn a_finished_trainjob_gets_no_second_jobset() {
     assert!(namespace.job_sets().get_opt("once").await.expect("answers").is_none());
     let after = namespace.train_jobs().get("once").await.expect("is there");
     assert_eq!(after.data["status"]["conditions"], before.data["status"]["conditions"]);
+}
+
+#[tokio::test]
+async fn what_a_jobset_said_before_it_was_deleted_is_heard() {
+    const TOTAL: usize = 40;
+    let cluster = Cluster::start(&api_server()).await;
+    let namespace = cluster.namespace("last-words").await;
+    namespace.create_runtime("plain", |_| {}).await;
+    let names: Vec<String> = (0..TOTAL).map(|number| format!("job-{number}")).collect();
+    for name in &names {
+        namespace.create_job(name, |_| {}).await;
+    }
+    let completed = json!({ "conditions": [{
+        "type": "Completed", "status": "True", "reason": "AllJobsCompleted", "message": "jobset completed successfully",
+        "lastTransitionTime": "2030-01-01T00:00:00Z",
+    }], "restarts": 0, "restartsCountTowardsMax": 0 });
+    for name in &names {
+        namespace.job_set(name).await;
+        namespace.job_set_status(name, &completed).await;
+        namespace.delete(&namespace.job_sets(), name).await;
+    }
+    for name in &names {
+        namespace.once_is(name, "Complete").await;
+    }
+    let left = namespace.job_sets().list(&ListParams::default()).await.expect("lists JobSets").items;
+    assert_eq!(left.len(), 0, "none is made again");
 }
 
 #[tokio::test]

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use kube::api::{DynamicObject, ListParams};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::{Cluster, Namespace, api_server, settle};
-use crate::support::eventually;
+use crate::support::{eventually, objects};
 use crate::testbed::audit::{Request, count};
 
 /// How many requests there were, by verb and resource, in one line each.
@@ -27,7 +27,7 @@ async fn all_job_sets(namespace: &Namespace, total: usize) -> Vec<DynamicObject>
 }
 
 /// The status of a JobSet of which one pod runs, or has ended.
-fn job_set_status(is_completed: bool) -> serde_json::Value {
+fn job_set_status(is_completed: bool) -> Value {
     let (active, succeeded) = if is_completed { (0, 1) } else { (1, 0) };
     let counts = json!({ "name": "node", "ready": active, "active": active, "succeeded": succeeded, "failed": 0, "suspended": 0 });
     let completed = json!({
@@ -48,7 +48,7 @@ async fn a_restart_with_200_trainjobs_writes_nothing() {
     namespace.create_runtime("gang", |it| it["spec"]["podGroupPolicy"] = gang).await;
     let begin = cluster.mark();
     for number in 0..TOTAL {
-        let change = |job: &mut serde_json::Value| {
+        let change = |job: &mut Value| {
             job["spec"]["suspend"] = json!(number % 4 == 0);
             if number % 8 < 4 {
                 job["spec"]["runtimeRef"]["name"] = json!("gang");
@@ -126,4 +126,57 @@ async fn a_touched_label_writes_nothing() {
     }
     settle().await;
     assert_eq!(cluster.writes(mark), []);
+}
+
+/// A runtime of a launcher and nodes that reach each other by a key.
+fn mpi(runtime: &mut Value) {
+    runtime["spec"]["mlPolicy"]["mpi"] = json!({ "mpiImplementation": "OpenMPI" });
+    let jobs = &mut runtime["spec"]["template"]["spec"]["replicatedJobs"];
+    let mut launcher = jobs[0].clone();
+    launcher["name"] = json!("launcher");
+    launcher["template"]["metadata"] = json!({});
+    jobs.as_array_mut().expect("is a list").insert(0, launcher);
+}
+
+#[tokio::test]
+async fn a_key_is_made_once_never_told_and_what_may_change_is_put_right() {
+    let mut cluster = Cluster::start(&api_server()).await;
+    let namespace = cluster.namespace("mpi").await;
+    namespace.create_runtime("plain", mpi).await;
+    let mark = cluster.mark();
+    namespace.create_job("mpi", |it| it["spec"]["trainer"] = json!({ "numNodes": 3 })).await;
+    namespace.job_set("mpi").await;
+    namespace.job_set_status("mpi", &job_set_status(false)).await;
+    settle().await;
+    let children = ["configmaps", "configmaps", "jobsets.jobset.x-k8s.io", "secrets"];
+    let mut written: Vec<String> = cluster.writes(mark).into_iter().map(|request| request.resource).collect();
+    written.retain(|resource| !resource.ends_with("/status"));
+    let order = written.clone();
+    written.sort();
+    assert_eq!(written, children);
+    assert_eq!(
+        order.last().map(String::as_str),
+        Some("jobsets.jobset.x-k8s.io"),
+        "what pods mount comes first"
+    );
+    let secrets = objects(&namespace.client, &namespace.name, "", "v1", "Secret");
+    let secret = secrets.get("mpi-mpi-ssh-auth").await.expect("is there");
+    let key = secret.data["data"]["ssh-privatekey"].as_str().expect("holds a key").to_owned();
+    assert!(!cluster.log().contains(&key[..64]));
+
+    let mark = cluster.mark();
+    cluster.kill_controller();
+    cluster.start_controller().await;
+    settle().await;
+    assert_eq!(cluster.writes(mark), []);
+    assert_eq!(secrets.get("mpi-mpi-ssh-auth").await.expect("is there"), secret);
+
+    // The host file is kept right while the TrainJob runs; a lost key is made anew.
+    let maps = namespace.config_maps();
+    let before = maps.get("mpi-mpi-hostfile").await.expect("is there").data["data"].clone();
+    namespace.merge(&maps, "mpi-mpi-hostfile", &json!({ "data": { "hostfile": "nobody" } })).await;
+    namespace.once("is put right", &maps, "mpi-mpi-hostfile", |it| it.data["data"] == before).await;
+    namespace.delete(&secrets, "mpi-mpi-ssh-auth").await;
+    namespace.once("is made again", &secrets, "mpi-mpi-ssh-auth", |it| it.data["data"].is_object()).await;
+    assert!(!cluster.log().contains(&key[..64]));
 }

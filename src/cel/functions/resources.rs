@@ -38,10 +38,15 @@ library! {
     "resources.multiply": "The resource list so many times.", "when an amount is no quantity, or becomes absurdly large" {
         "resources.multiply(map(string, T), int) -> map(string, quantity)" => multiply, LIST;
     }
-    "pod.requests": "What a pod with this spec requests, as the scheduler counts it: containers and sidecars together, or an init container with the sidecars before it if that is more; resources of the pod as a whole in their place; its overhead. With `true`, a limit counts where there is no request, which is what the API server fills in.",
+    "pod.requests": "What a pod with this spec requests, as the scheduler counts it: containers and sidecars together, or an init container with the sidecars before it if that is more; resources of the pod as a whole in their place; its overhead. With `true`, a limit counts where there is no request, which is what the API server fills in; with a resource list, a container gets that of it for which it has neither request nor limit.",
         "when an amount is no quantity" {
-        "pod.requests(dyn) -> map(string, quantity)" => |a| pod_requests(a, false), Cost::new(Work::Walk, Size::AtMost(64));
-        "pod.requests(dyn, bool) -> map(string, quantity)" => |a| { let limits = a.bool(1)?; pod_requests(a, limits) }, Cost::new(Work::Walk, Size::AtMost(64));
+        "pod.requests(dyn) -> map(string, quantity)" => |a| pod_requests(a, &Filled::default()), Cost::new(Work::Walk, Size::AtMost(64));
+        "pod.requests(dyn, bool) -> map(string, quantity)" => |a| { let limits = a.bool(1)?; pod_requests(a, &Filled { limits, ..Filled::default() }) }, Cost::new(Work::Walk, Size::AtMost(64));
+        "pod.requests(dyn, map(string, T)) -> map(string, quantity)" => |a| { let defaults = amounts(&a.map(1)?, a.budget)?; pod_requests(a, &Filled { limits: false, defaults }) }, Cost::new(Work::Walk, Size::AtMost(64));
+    }
+    "resources.containerDefaults": "What LimitRanges, by name, give a container that asks for nothing: their default requests; of several for one resource the first's, in the order of names.",
+        "when an amount is no quantity" {
+        "resources.containerDefaults(map(string, T)) -> map(string, quantity)" => container_defaults, Cost::new(Work::Walk, Size::AtMost(64));
     }
 }
 
@@ -182,15 +187,48 @@ fn multiply<'a>(a: &mut Arguments<'_, 'a>) -> Result<Val<'a>> {
 
 // Pods.
 
-fn pod_requests<'a>(a: &mut Arguments<'_, 'a>, limits: bool) -> Result<Val<'a>> {
+/// What is filled in where there is no request.
+#[derive(Default)]
+struct Filled {
+    /// Whether the limit is.
+    limits: bool,
+    /// What a container gets, where there is no limit either.
+    defaults: Amounts,
+}
+
+fn container_defaults<'a>(a: &mut Arguments<'_, 'a>) -> Result<Val<'a>> {
+    let ranges = a.map(0)?;
+    let named = ranges.iter().map(|(name, range)| match name {
+        Key::String(name) => Ok((name.to_string(), range)),
+        _ => Err(no_overload()),
+    });
+    let mut defaults = Amounts::new();
+    for range in named.collect::<Result<BTreeMap<_, _>>>()?.values() {
+        let Some(spec) = object(range)?.map(|range| field(&range, "spec")).transpose()?.flatten() else {
+            continue;
+        };
+        for limit in items(&spec, "limits")?.iter().flat_map(List::iter) {
+            a.budget.charge(1)?;
+            let Some(limit) = object(&limit)? else { continue };
+            let is_container = limit.field("type").as_ref().and_then(Val::as_str) == Some("Container");
+            let Some(list) = field(&limit, "defaultRequest")?.filter(|_| is_container) else { continue };
+            for (name, quantity) in amounts(&list, a.budget)? {
+                defaults.entry(name).or_insert(quantity);
+            }
+        }
+    }
+    to_value(defaults, a.budget)
+}
+
+fn pod_requests<'a>(a: &mut Arguments<'_, 'a>, filled: &Filled) -> Result<Val<'a>> {
     let Some(pod) = object(&a.value(0)?)? else { return to_value(Amounts::new(), a.budget) };
     let mut total = Amounts::new();
     for container in items(&pod, "containers")?.iter().flat_map(List::iter) {
-        add(&mut total, &requests(&container, limits, a.budget)?);
+        add(&mut total, &container_requests(&container, filled, a.budget)?);
     }
-    let most = init_containers(&pod, limits, &mut total, a.budget)?;
+    let most = init_containers(&pod, filled, &mut total, a.budget)?;
     raise(&mut total, &most);
-    for (name, quantity) in requests(&Val::Map(pod.clone()), limits, a.budget)? {
+    for (name, quantity) in requests(&Val::Map(pod.clone()), filled.limits, a.budget)? {
         if name == "cpu" || name == "memory" || name.starts_with("hugepages-") {
             total.insert(name, quantity);
         }
@@ -203,10 +241,10 @@ fn pod_requests<'a>(a: &mut Arguments<'_, 'a>, limits: bool) -> Result<Val<'a>> 
 
 /// What the init containers need at most at once. Those that are restarted always, which run on beside the containers,
 /// are added to `total` too.
-fn init_containers(pod: &Map, limits: bool, total: &mut Amounts, budget: &mut Budget) -> Result<Amounts> {
+fn init_containers(pod: &Map, filled: &Filled, total: &mut Amounts, budget: &mut Budget) -> Result<Amounts> {
     let (mut running, mut most) = (Amounts::new(), Amounts::new());
     for container in items(pod, "initContainers")?.iter().flat_map(List::iter) {
-        let own = requests(&container, limits, budget)?;
+        let own = container_requests(&container, filled, budget)?;
         let policy = object(&container)?.and_then(|container| container.field("restartPolicy"));
         if policy.as_ref().and_then(Val::as_str) == Some("Always") {
             add(total, &own);
@@ -219,6 +257,20 @@ fn init_containers(pod: &Map, limits: bool, total: &mut Amounts, budget: &mut Bu
         }
     }
     Ok(most)
+}
+
+/// The requests of a container, with what is filled in.
+fn container_requests(container: &Val, filled: &Filled, budget: &mut Budget) -> Result<Amounts> {
+    let mut found = requests(container, filled.limits, budget)?;
+    if filled.defaults.is_empty() {
+        return Ok(found);
+    }
+    let limited = requests(container, true, budget)?;
+    for (name, quantity) in filled.defaults.iter().filter(|(name, _)| !limited.contains_key(*name)) {
+        budget.charge(1)?;
+        found.insert(name.clone(), quantity.clone());
+    }
+    Ok(found)
 }
 
 /// The requests of a container, or of a pod as a whole; with the limits where there is no request, if `limits` is set.

@@ -32,6 +32,9 @@ pub(super) struct Job {
     pub(super) dirty: bool,
     /// What keeps it from being as it should be.
     pub(super) trouble: Option<Trouble>,
+    /// Children that have gone, as they last were: one may have said that the TrainJob has ended, which nobody has
+    /// written down yet.
+    pub(super) gone: Vec<(ObjectRef, Value)>,
 }
 
 /// Where news of an object come from.
@@ -213,7 +216,7 @@ impl Cache {
     }
 
     /// One of equal runtimes, so that a thousand TrainJobs pinned to the same share it.
-    pub(super) fn shared(&mut self, runtime: Value) -> Arc<Value> {
+    pub(super) fn intern(&mut self, runtime: Value) -> Arc<Value> {
         let digest = owned::digest(&runtime);
         if let Some(known) = self.pins.get(&digest).and_then(Weak::upgrade) {
             return known;
@@ -262,7 +265,7 @@ impl Cache {
     /// The object is gone; returns the TrainJobs to look at.
     pub(super) fn remove(&mut self, gvk: &Gvk, object: &Value) -> Vec<Key> {
         let Some(key) = Key::of(object) else { return Vec::new() };
-        let removed = self.store_mut(gvk).and_then(|store| store.remove(&key));
+        let removed = self.store_mut(gvk).and_then(|store| store.take_last(&key, object));
         self.removed(gvk, &key, removed)
     }
 
@@ -297,7 +300,13 @@ impl Cache {
         if let Some(index) = self.stores.iter().position(|store| store.gvk == *gvk) {
             self.disown(index, key, &object);
         }
-        concerned.extend(self.lost(key, &object));
+        let job = self.lost(key, &object);
+        if let Some(known) = job.as_ref().filter(|_| self.kinds.observed.contains(gvk))
+            && let Some(known) = self.jobs.get_mut(known)
+        {
+            known.gone.extend(ObjectRef::of(&object).map(|it| (it, object)));
+        }
+        concerned.extend(job);
         concerned
     }
 

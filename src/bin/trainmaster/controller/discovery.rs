@@ -1,10 +1,6 @@
 //! Which of the kinds that matter the cluster serves: at start, and whenever that may have changed.
 
-use super::{
-    context::Context,
-    store::Role,
-    watch::{Chain, follow},
-};
+use super::{error::Chain, shared::Shared, store::Role, watch::follow};
 use futures::StreamExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
@@ -30,20 +26,20 @@ const FIRST_DELAY: Duration = Duration::from_millis(250);
 const LAST_DELAY: Duration = Duration::from_secs(30);
 
 /// Looks which kinds are served, and follows the objects of each, for ever.
-pub(super) async fn discover(context: Arc<Context>) {
+pub(super) async fn discover(shared: Arc<Shared>) {
     let mut watches = JoinSet::new();
-    watches.spawn(notice_crds(Arc::clone(&context)));
+    watches.spawn(notice_crds(Arc::clone(&shared)));
     let mut followed: BTreeMap<Gvk, (Role, AbortHandle)> = BTreeMap::new();
     let mut told = BTreeSet::new();
     let mut delay = FIRST_DELAY;
     loop {
-        let mut missing = context.cache().wanted_kinds();
+        let mut missing = shared.cache().wanted_kinds();
         missing.retain(|gvk, role| followed.get(gvk).is_none_or(|(known, _)| known < role));
-        let found = look(&context, &missing).await;
+        let found = look(&shared, &missing).await;
         for (gvk, resource) in found {
             let Some(role) = missing.remove(&gvk) else { continue };
-            context.cache().serve(&gvk, resource.clone(), role);
-            let handle = watches.spawn(follow(Arc::clone(&context), gvk.clone(), resource, role));
+            shared.cache().serve(&gvk, resource.clone(), role);
+            let handle = watches.spawn(follow(Arc::clone(&shared), gvk.clone(), resource, role));
             if let Some((_, old)) = followed.insert(gvk, (role, handle)) {
                 old.abort();
             }
@@ -51,20 +47,20 @@ pub(super) async fn discover(context: Arc<Context>) {
         for gvk in missing.keys().filter(|gvk| told.insert((*gvk).clone())) {
             tracing::info!(kind = %gvk, "the cluster does not serve the kind yet");
         }
-        let concerned = context.cache().troubled(None);
-        context.wake(concerned);
-        context.discovered();
+        let concerned = shared.cache().troubled(None);
+        shared.wake(concerned);
+        shared.discovered();
         tokio::select! {
-            () = context.discover.notified() => delay = FIRST_DELAY,
+            () = shared.discover.notified() => delay = FIRST_DELAY,
             () = tokio::time::sleep(delay), if !missing.is_empty() => delay = (delay * 2).min(LAST_DELAY),
         }
     }
 }
 
 /// Those of `kinds` that are served, with how the API server calls them.
-async fn look(context: &Context, kinds: &BTreeMap<Gvk, Role>) -> Vec<(Gvk, ApiResource)> {
+async fn look(shared: &Shared, kinds: &BTreeMap<Gvk, Role>) -> Vec<(Gvk, ApiResource)> {
     let versions: BTreeSet<&str> = kinds.keys().map(|gvk| gvk.api_version.as_str()).collect();
-    let asked = versions.into_iter().map(async |version| (version, served(context, version).await));
+    let asked = versions.into_iter().map(async |version| (version, served(shared, version).await));
     let answers = futures::future::join_all(asked).await;
     let mut found = Vec::new();
     for (version, answer) in answers {
@@ -82,8 +78,8 @@ async fn look(context: &Context, kinds: &BTreeMap<Gvk, Role>) -> Vec<(Gvk, ApiRe
 }
 
 /// The kinds of a group and version; none if it is not served.
-async fn served(context: &Context, api_version: &str) -> Result<Vec<ApiResource>, kube::Error> {
-    let client = &context.cluster.client;
+async fn served(shared: &Shared, api_version: &str) -> Result<Vec<ApiResource>, kube::Error> {
+    let client = &shared.cluster.client;
     let answer = match api_version.split_once('/') {
         Some(_) => client.list_api_group_resources(api_version).await,
         None => client.list_core_api_resources(api_version).await,
@@ -105,12 +101,12 @@ async fn served(context: &Context, api_version: &str) -> Result<Vec<ApiResource>
 }
 
 /// Has it looked again whenever a CRD changes. Who may not watch CRDs still finds out, only later.
-async fn notice_crds(context: Arc<Context>) {
-    let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(context.cluster.client.clone());
+async fn notice_crds(shared: Arc<Shared>) {
+    let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(shared.cluster.client.clone());
     let mut events = pin!(watcher(api, watcher::Config::default()).default_backoff());
     while let Some(event) = events.next().await {
         match event {
-            Ok(Event::Apply(_) | Event::InitDone) => context.discover.notify_one(),
+            Ok(Event::Apply(_) | Event::InitDone) => shared.discover.notify_one(),
             Ok(_) => {}
             Err(error) => tracing::debug!(error = %Chain(&error), "cannot watch CRDs"),
         }

@@ -1,6 +1,6 @@
 //! Events that tell users what is wrong with a TrainJob: core/v1, with the fields that the SDK reads.
 
-use super::{cluster::At, context::Context, error::Error, store::hash, watch::Chain};
+use super::{cluster::At, error::Chain, error::Error, shared::Shared, store::hash};
 use jiff::{Timestamp, Unit};
 use k8s_openapi::api::core::v1::Event;
 use kube::core::ApiResource;
@@ -15,13 +15,13 @@ const MAX_MESSAGE: usize = 950;
 
 /// Tells that a TrainJob cannot be planned or applied. What was told before is counted, not told again. That it cannot
 /// be told is logged and otherwise of no matter.
-pub(super) async fn tell(context: &Context, train_job_at: At<'_>, train_job: &Value, message: &str) {
+pub(super) async fn tell(shared: &Shared, train_job_at: At<'_>, train_job: &Value, message: &str) {
     let message = format!("TrainJob resources reconciliation failed: {}", cut(message));
     let resource = ApiResource::erase::<Event>(&());
     let name = name(train_job, &message);
     let at = At { resource: &resource, namespace: train_job_at.namespace, name: &name };
-    let told = match context.cluster.create(at, &event(at, train_job, &message)).await {
-        Err(error) if error.is_conflict() => count(context, at).await,
+    let told = match shared.cluster.create(at, &event(at, train_job, &message)).await {
+        Err(error) if error.is_conflict() => count(shared, at).await,
         other => other.map(drop),
     };
     if let Err(error) = told {
@@ -29,11 +29,11 @@ pub(super) async fn tell(context: &Context, train_job_at: At<'_>, train_job: &Va
     }
 }
 
-async fn count(context: &Context, at: At<'_>) -> Result<(), Error> {
-    let before = context.cluster.get(at).await?;
+async fn count(shared: &Shared, at: At<'_>) -> Result<(), Error> {
+    let before = shared.cluster.get(at).await?;
     let count = before.as_ref().and_then(|event| event["count"].as_i64()).unwrap_or(0);
     let patch = json!({ "count": count.saturating_add(1), "lastTimestamp": now() });
-    context.cluster.merge(at, &patch).await.map(drop)
+    shared.cluster.merge(at, &patch).await.map(drop)
 }
 
 fn event(at: At<'_>, train_job: &Value, message: &str) -> Value {

@@ -3,10 +3,15 @@
 //! Watches ([`watch`]) bring objects into a small [`cache`], which says which TrainJobs a change concerns; these wait in
 //! a [`queue`], and [`reconcile`] looks at each: read, plan, apply, status. What is decided is decided by the library;
 //! here is what talks to the API server.
+//!
+//! Of TrainJobs and runtimes everything is kept but who manages which field; of a JobSet its owner, whether it is
+//! suspended, its status and a digest of what we have applied; of other children only whose they are; of what belongs to
+//! nobody here one number, so that a name that is taken is known to be. A child whose digest is that of the plan is not
+//! written. A TrainJob that runs, and of whose objects none has changed since, is not planned, and so nothing is read
+//! for it after a restart.
 
 mod cache;
 mod cluster;
-mod context;
 mod discovery;
 mod error;
 mod events;
@@ -16,8 +21,10 @@ mod policies;
 mod queue;
 mod reconcile;
 mod runtimes;
+mod shared;
 mod snapshot;
 mod store;
+mod tree;
 mod watch;
 
 use crate::{
@@ -29,13 +36,14 @@ use crate::{
 use cache::Cache;
 use clap::Args;
 use cluster::Cluster;
-use context::Context;
+use error::Chain;
 use kube::{
     Client, Config as ClientConfig,
     config::{KubeConfigOptions, Kubeconfig},
 };
 use policies::Folder;
 use queue::{Queue, Requests};
+use shared::Shared;
 use std::{io, path::PathBuf, sync::Arc, time::Instant};
 use store::Key;
 use tokio::{
@@ -45,7 +53,6 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 use trainmaster::{diagnostic::Diagnostic, plan::Config, policy::PolicySet};
-use watch::Chain;
 
 /// How many TrainJobs are looked at at a time. An API server answers no faster to more.
 const CONCURRENCY: usize = 16;
@@ -83,7 +90,7 @@ pub(crate) struct Flags {
 /// Why the controller does not run.
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    #[error("cannot start: {0}")]
+    #[error(transparent)]
     Telemetry(#[from] telemetry::Error),
     #[error("cannot read the kubeconfig {}", .0.display())]
     Kubeconfig(PathBuf, #[source] kube::config::KubeconfigError),
@@ -157,22 +164,22 @@ async fn control(flags: &Flags, settings: &Settings) -> Result<(), Error> {
     let mut folder = flags.policy_dir.as_deref().map(Folder::new);
     let policies = policies(folder.as_mut())?;
     let cache = Cache::new(policies, config());
-    let context = Arc::new(Context::new(Cluster { client }, queue, cache));
+    let shared = Arc::new(Shared::new(Cluster { client }, queue, cache));
     let mut background = tokio::task::JoinSet::new();
     if let Some(folder) = folder {
-        background.spawn(policies::follow(Arc::clone(&context), folder));
+        background.spawn(policies::follow(Arc::clone(&shared), folder));
     }
     if let Some(listener) = listen(settings.health.as_deref().unwrap_or(HEALTH)).await? {
-        background.spawn(health::serve(listener, context.ready()));
+        background.spawn(health::serve(listener, shared.ready()));
     }
-    background.spawn(discovery::discover(Arc::clone(&context)));
-    let mut ready = context.ready();
+    background.spawn(discovery::discover(Arc::clone(&shared)));
+    let mut ready = shared.ready();
     tokio::select! {
         _ = ready.wait_for(|ready| *ready) => {}
         () = stop.cancelled() => return Ok(()),
     }
     tracing::info!(seconds = started.elapsed().as_secs_f32(), "ready");
-    work(&context, requests, settings.concurrency.unwrap_or(CONCURRENCY), &stop).await;
+    work(&shared, requests, settings.concurrency.unwrap_or(CONCURRENCY), &stop).await;
     tracing::info!("stopped");
     Ok(())
 }
@@ -194,13 +201,13 @@ fn policies(folder: Option<&mut Folder>) -> Result<PolicySet, Error> {
     }))
 }
 
-async fn work(context: &Arc<Context>, requests: Requests, concurrency: usize, stop: &CancellationToken) {
+async fn work(shared: &Arc<Shared>, requests: Requests, concurrency: usize, stop: &CancellationToken) {
     let reconcile = |key: Key| {
-        let context = Arc::clone(context);
+        let shared = Arc::clone(shared);
         let span = tracing::info_span!("reconcile", namespace = %key.namespace, trainjob = %key.name);
-        async move { reconcile::reconcile(&context, &key).await }.instrument(span)
+        async move { reconcile::reconcile(&shared, &key).await }.instrument(span)
     };
-    queue::work(requests, &context.queue, concurrency, stop, reconcile).await;
+    queue::work(requests, &shared.queue, concurrency, stop, reconcile).await;
 }
 
 /// Cancelled when the process is asked to end.

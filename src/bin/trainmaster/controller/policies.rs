@@ -3,7 +3,7 @@
 //! A file with errors does not take its policies away: as they last were without, they go on serving, and so does
 //! everything else.
 
-use super::context::Context;
+use super::shared::Shared;
 use crate::cli::read;
 use std::{
     collections::BTreeMap,
@@ -104,19 +104,19 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Lets the policies of the folder serve, for ever; TrainJobs that do not run yet are planned by the new ones.
-pub(super) async fn follow(context: Arc<Context>, mut folder: Folder) {
+pub(super) async fn follow(shared: Arc<Shared>, mut folder: Folder) {
     let mut failed = false;
     loop {
         tokio::time::sleep(INTERVAL).await;
         match folder.load() {
             Ok(Some((policies, diagnostics))) => {
                 tell(&policies, &diagnostics);
-                let mut cache = context.cache();
+                let mut cache = shared.cache();
                 cache.replace_policies(policies);
                 let all = cache.all_jobs();
                 drop(cache);
-                context.discover.notify_one();
-                context.wake(all);
+                shared.discover.notify_one();
+                shared.wake(all);
                 failed = false;
             }
             Err(error) if !failed => {

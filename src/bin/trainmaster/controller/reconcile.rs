@@ -6,31 +6,33 @@
 use super::{
     cache::{From, TRAIN_JOBS, Trouble, uid},
     cluster::At,
-    context::Context,
-    error::Error,
+    error::{Chain, Error},
     events,
     failure::Failure,
+    shared::Shared,
     snapshot::Attempt,
     store::{self, Key},
-    watch::Chain,
 };
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 use trainmaster::{
     object::{metadata, owned},
-    plan::{Child, Snapshot, Standing, pin_ref, pinned_runtime, plan, standing},
+    plan::{Child, Snapshot, Standing, is_finished, pin_ref, pinned_runtime, plan, standing},
     policy::PolicySet,
     status::{BLOCKED, Decision, FAILED, Problem, status},
 };
 
 /// Brings a TrainJob a step nearer to what it should be; returns when to look at it again though nothing has changed.
-pub(super) async fn reconcile(context: &Context, key: &Key) -> Option<Duration> {
-    let mut attempt = Attempt::begin(context, key)?;
+pub(super) async fn reconcile(shared: &Shared, key: &Key) -> Option<Duration> {
+    let mut attempt = Attempt::begin(shared, key)?;
     let outcome = match standing(&attempt.snapshot.train_job) {
         Standing::Foreign | Standing::Deleted => return None,
-        Standing::Finished => Ok(()),
-        Standing::Active if attempt.is_settled() => Ok(()),
+        Standing::Finished => {
+            attempt.forget_gone();
+            Ok(())
+        }
+        Standing::Active if is_over(&mut attempt) || attempt.is_settled() => Ok(()),
         Standing::Active => carry_out(&mut attempt).await,
     };
     let (problem, again) = attempt.judge(&outcome);
@@ -42,6 +44,26 @@ pub(super) async fn reconcile(context: &Context, key: &Key) -> Option<Duration> 
             again
         }
     }
+}
+
+/// Whether the TrainJob has ended though its status does not say so yet: a child that is gone by now has said so, or its
+/// time is up. Then nothing is to be made for it any more.
+fn is_over(attempt: &mut Attempt<'_>) -> bool {
+    let gone = attempt.gone();
+    if gone.is_empty() && attempt.snapshot.train_job.pointer("/spec/activeDeadlineSeconds").is_none() {
+        return false;
+    }
+    let present = attempt.snapshot.live.clone();
+    for (reference, object) in gone {
+        attempt.snapshot.live.entry(reference).or_insert(object);
+    }
+    let decision = decide(&attempt.snapshot, &attempt.policies, None);
+    let is_over = decision.expired || decision.status.is_some_and(|it| is_finished(&json!({ "status": it })));
+    if !is_over {
+        attempt.snapshot.live = present;
+        attempt.forget_gone();
+    }
+    is_over
 }
 
 /// Plans and applies.
@@ -61,17 +83,17 @@ async fn carry_out(attempt: &mut Attempt<'_>) -> Result<(), Failure> {
 
 /// Writes a child unless it is there as it should be.
 async fn apply(attempt: &mut Attempt<'_>, child: &Child) -> Result<(), Error> {
-    let (context, reference) = (attempt.context, &child.reference);
-    let resource = context.cache().resource(&reference.gvk);
+    let (shared, reference) = (attempt.shared, &child.reference);
+    let resource = shared.cache().resource(&reference.gvk);
     let resource = resource.ok_or_else(|| Error::NotServed(reference.gvk.clone()))?;
     let at = At { resource: &resource, namespace: reference.namespace.as_deref(), name: &reference.name };
     let wanted = owned::digest(&owned::applied(&child.object));
-    if child.exists && applied(context, child, at).await? == Some(wanted) {
+    if child.exists && applied(shared, child, at).await? == Some(wanted) {
         return Ok(());
     }
-    let stored = context.cluster.apply(at, &child.object).await?;
+    let stored = shared.cluster.apply(at, &child.object).await?;
     tracing::info!(child = %reference, created = !child.exists, "applied");
-    let mut cache = context.cache();
+    let mut cache = shared.cache();
     cache.put(&reference.gvk, &stored, From::Answer);
     if let Some(entry) = cache.entry_mut(reference) {
         entry.applied = Some(wanted);
@@ -89,13 +111,13 @@ async fn apply(attempt: &mut Attempt<'_>, child: &Child) -> Result<(), Error> {
 }
 
 /// What we have applied of the child: known, or read.
-async fn applied(context: &Context, child: &Child, at: At<'_>) -> Result<Option<owned::Digest>, Error> {
+async fn applied(shared: &Shared, child: &Child, at: At<'_>) -> Result<Option<owned::Digest>, Error> {
     let known =
-        context.cache().entry(&child.reference).map(|entry| (entry.applied, entry.version, entry.mark));
+        shared.cache().entry(&child.reference).map(|entry| (entry.applied, entry.version, entry.mark));
     let Some((None, version, Some(_))) = known else { return Ok(known.and_then(|(applied, ..)| applied)) };
-    let Some(object) = context.cluster.get(at).await? else { return Ok(None) };
+    let Some(object) = shared.cluster.get(at).await? else { return Ok(None) };
     let applied = store::applied(&child.reference.gvk, &object);
-    if let Some(entry) = context.cache().entry_mut(&child.reference).filter(|it| it.version == version) {
+    if let Some(entry) = shared.cache().entry_mut(&child.reference).filter(|it| it.version == version) {
         entry.applied = applied;
     }
     Ok(applied)
@@ -112,20 +134,20 @@ async fn write_status(attempt: &Attempt<'_>, problem: Option<&Problem>) -> Resul
     let Some(after) = decision.status.as_ref().filter(|after| *after != before) else {
         return Ok(decision.look_again);
     };
-    let context = attempt.context;
+    let shared = attempt.shared;
     let train_job = &attempt.snapshot.train_job;
-    let Some(resource) = context.cache().resource(&TRAIN_JOBS) else { return Ok(None) };
+    let Some(resource) = shared.cache().resource(&TRAIN_JOBS) else { return Ok(None) };
     let at = At { resource: &resource, namespace: attempt.key.namespace(), name: &attempt.key.name };
     let patch = json!({
         "metadata": { "resourceVersion": attempt.version.to_string(), "uid": uid(train_job) },
         "status": difference(before, after),
     });
-    match context.cluster.merge_status(at, &patch).await {
+    match shared.cluster.merge_status(at, &patch).await {
         Ok(stored) => {
-            context.cache().put(&TRAIN_JOBS, &stored, From::Answer);
+            shared.cache().put(&TRAIN_JOBS, &stored, From::Answer);
             tracing::info!(status = latest(after), "status written");
             if let Some(message) = news(before, after) {
-                events::tell(context, at, train_job, message).await;
+                events::tell(shared, at, train_job, message).await;
             }
             Ok(decision.look_again)
         }
@@ -156,17 +178,17 @@ fn decide(snapshot: &Snapshot, policies: &PolicySet, problem: Option<&Problem>) 
 }
 
 async fn delete_workloads(attempt: &Attempt<'_>) -> Result<(), Failure> {
-    let context = attempt.context;
-    let kinds = context.cache().kinds.clone();
+    let shared = attempt.shared;
+    let kinds = shared.cache().kinds.clone();
     for (reference, object) in &attempt.snapshot.live {
-        let resource = context.cache().resource(&reference.gvk);
+        let resource = shared.cache().resource(&reference.gvk);
         let is_workload = kinds.workloads.contains(&reference.gvk)
             && store::train_job_of(object)
                 .is_some_and(|(_, owner)| owner == uid(&attempt.snapshot.train_job));
         if let (Some(resource), true) = (resource, is_workload) {
             let at =
                 At { resource: &resource, namespace: reference.namespace.as_deref(), name: &reference.name };
-            let deleted = context.cluster.delete(at, metadata(object).uid()).await;
+            let deleted = shared.cluster.delete(at, metadata(object).uid()).await;
             deleted.map_err(|error| Failure::delete(reference, &error))?;
             tracing::info!(child = %reference, "deleted: the TrainJob has run too long");
         }

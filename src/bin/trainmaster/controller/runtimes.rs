@@ -1,7 +1,7 @@
 //! Takes over runtimes from upstream before v2.3, which kept them from being deleted while TrainJobs referred to them.
 //! TrainJobs are pinned now, so that nothing needs that any more.
 
-use super::{cluster::At, context::Context, store::Key, watch::Chain};
+use super::{cluster::At, error::Chain, shared::Shared, store::Key};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use trainmaster::object::{Gvk, metadata};
@@ -11,22 +11,22 @@ const FINALIZER: &str = "trainer.kubeflow.org/resource-in-use";
 
 /// Removes the finalizer from a runtime that has it, in the background. If that fails, the next change or listing of the
 /// runtime has it tried again.
-pub(super) fn release(context: &Arc<Context>, gvk: &Gvk, runtime: &Value) {
+pub(super) fn release(shared: &Arc<Shared>, gvk: &Gvk, runtime: &Value) {
     let finalizers = runtime.pointer("/metadata/finalizers").and_then(Value::as_array);
     let (Some(finalizers), Some(key)) = (finalizers, Key::of(runtime)) else { return };
     if !finalizers.iter().any(|it| it == FINALIZER) {
         return;
     }
-    let Some(resource) = context.cache().resource(gvk) else { return };
+    let Some(resource) = shared.cache().resource(gvk) else { return };
     let rest: Vec<&Value> = finalizers.iter().filter(|it| *it != FINALIZER).collect();
     let version = &runtime["metadata"]["resourceVersion"];
     let patch = json!({
         "metadata": { "finalizers": rest, "resourceVersion": version, "uid": metadata(runtime).uid() },
     });
-    let context = Arc::clone(context);
+    let shared = Arc::clone(shared);
     tokio::spawn(async move {
         let at = At { resource: &resource, namespace: key.namespace(), name: &key.name };
-        match context.cluster.merge(at, &patch).await {
+        match shared.cluster.merge(at, &patch).await {
             Ok(_) => tracing::info!(runtime = %key, "removed the finalizer of an earlier version"),
             // It has changed or gone meanwhile.
             Err(error) if error.is_conflict() || error.is_not_found() => {}

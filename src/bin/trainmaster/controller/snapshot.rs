@@ -3,9 +3,9 @@
 use super::{
     cache::uid,
     cluster::At,
-    context::Context,
     failure::Failure,
     reconcile::{once_more, shown},
+    shared::Shared,
     store::{Key, train_job_of},
 };
 use crate::random;
@@ -28,7 +28,7 @@ use trainmaster::{
 
 /// One look at a TrainJob.
 pub(super) struct Attempt<'c> {
-    pub(super) context: &'c Context,
+    pub(super) shared: &'c Shared,
     pub(super) key: &'c Key,
     pub(super) snapshot: Snapshot,
     /// The TrainJob's resourceVersion.
@@ -40,8 +40,8 @@ pub(super) struct Attempt<'c> {
 
 impl<'c> Attempt<'c> {
     /// What is known; `None` if there is no such TrainJob any more.
-    pub(super) fn begin(context: &'c Context, key: &'c Key) -> Option<Self> {
-        let mut cache = context.cache();
+    pub(super) fn begin(shared: &'c Shared, key: &'c Key) -> Option<Self> {
+        let mut cache = shared.cache();
         let (train_job, version) = cache.train_job(key)?;
         let dirty = std::mem::take(&mut cache.job_mut(key)?.dirty);
         let snapshot = Snapshot {
@@ -56,20 +56,36 @@ impl<'c> Attempt<'c> {
         };
         let policies = cache.policies.clone();
         drop(cache);
-        Some(Attempt { context, key, snapshot, version, policies, dirty })
+        Some(Attempt { shared, key, snapshot, version, policies, dirty })
+    }
+
+    /// Children of this TrainJob that have gone, as they last were.
+    pub(super) fn gone(&self) -> Vec<(ObjectRef, Value)> {
+        let cache = self.shared.cache();
+        let gone = cache.job(self.key).map(|job| job.gone.clone()).unwrap_or_default();
+        gone.into_iter().filter(|(_, object)| self.is_ours(object)).collect()
+    }
+
+    /// What those children have said is of no matter.
+    pub(super) fn forget_gone(&self) {
+        if let Some(job) = self.shared.cache().job_mut(self.key) {
+            job.gone.clear();
+        }
+    }
+
+    /// Whether an object is controlled by this TrainJob.
+    pub(super) fn is_ours(&self, object: &Value) -> bool {
+        train_job_of(object).is_some_and(|(_, owner)| owner == uid(&self.snapshot.train_job))
     }
 
     /// Whether there is nothing to plan: the TrainJob runs, and nothing has changed since all of its objects were
     /// there. The workload is applied last and a running one is left alone, so that one is there says that all were.
     pub(super) fn is_settled(&self) -> bool {
-        let cache = self.context.cache();
+        let cache = self.shared.cache();
         let pin = pin_ref(&self.snapshot.train_job);
-        let ours = |object: &Value| {
-            train_job_of(object).is_some_and(|(_, owner)| owner == uid(&self.snapshot.train_job))
-        };
         let runs = |(reference, object): (&ObjectRef, &Value)| {
             cache.kinds.workloads.contains(&reference.gvk)
-                && ours(object)
+                && self.is_ours(object)
                 && object.pointer("/spec/suspend") != Some(&Value::Bool(true))
         };
         let may_change =
@@ -128,7 +144,7 @@ impl<'c> Attempt<'c> {
             return Ok(Runtime::Pinned(runtime));
         }
         let live = RuntimeRef::of(train_job).object(self.key.namespace());
-        let Some(runtime) = live.and_then(|it| self.context.cache().object(&it)) else {
+        let Some(runtime) = live.and_then(|it| self.shared.cache().object(&it)) else {
             return Ok(Runtime::Missing);
         };
         readable(&runtime)?;
@@ -137,7 +153,7 @@ impl<'c> Attempt<'c> {
 
     /// The runtime that was read from the ConfigMap as it is now.
     fn pinned(&self, reference: &ObjectRef) -> Option<Value> {
-        let cache = self.context.cache();
+        let cache = self.shared.cache();
         let (version, runtime) = cache.job(self.key)?.pin.as_ref()?;
         let entry = cache.entry(reference)?;
         (entry.version == *version).then(|| (**runtime).clone())
@@ -145,11 +161,11 @@ impl<'c> Attempt<'c> {
 
     /// Takes note of the runtime that `config_map` pins.
     pub(super) fn pin(&self, runtime: Value, config_map: &Value) {
-        let mut cache = self.context.cache();
+        let mut cache = self.shared.cache();
         let Some(version) = ObjectRef::of(config_map).and_then(|it| Some(cache.entry(&it)?.version)) else {
             return;
         };
-        let runtime = cache.shared(runtime);
+        let runtime = cache.intern(runtime);
         if let Some(job) = cache.job_mut(self.key) {
             job.pin = Some((version, runtime));
         }
@@ -157,14 +173,14 @@ impl<'c> Attempt<'c> {
 
     /// Whether there seems to be an object of that name.
     fn seems_taken(&self, reference: &ObjectRef) -> bool {
-        let cache = self.context.cache();
+        let cache = self.shared.cache();
         let key = Key::new(reference.namespace.as_deref(), &reference.name);
         cache.store(&reference.gvk).is_some_and(|it| it.objects.contains_key(&key) || it.is_foreign(&key))
     }
 
     /// The object of that name, which is none of this TrainJob's.
     async fn another(&self, reference: &ObjectRef) -> Result<Option<Value>, Failure> {
-        let known = self.context.cache().object(reference);
+        let known = self.shared.cache().object(reference);
         match known {
             None if self.seems_taken(reference) => self.get(reference).await,
             known => Ok(known),
@@ -172,11 +188,11 @@ impl<'c> Attempt<'c> {
     }
 
     async fn get(&self, reference: &ObjectRef) -> Result<Option<Value>, Failure> {
-        let Some(resource) = self.context.cache().resource(&reference.gvk) else { return Ok(None) };
+        let Some(resource) = self.shared.cache().resource(&reference.gvk) else { return Ok(None) };
         let at = At { resource: &resource, namespace: reference.namespace.as_deref(), name: &reference.name };
-        let object = self.context.cluster.get(at).await.map_err(|error| Failure::read(reference, &error))?;
+        let object = self.shared.cluster.get(at).await.map_err(|error| Failure::read(reference, &error))?;
         if object.is_none()
-            && let Some(store) = self.context.cache().store_mut(&reference.gvk)
+            && let Some(store) = self.shared.cache().store_mut(&reference.gvk)
         {
             store.is_free(&Key::new(reference.namespace.as_deref(), &reference.name));
         }
@@ -185,7 +201,7 @@ impl<'c> Attempt<'c> {
 
     /// What is to be shown of an outcome, and when to try again.
     pub(super) fn judge(&self, outcome: &Result<(), Failure>) -> (Option<Problem>, Option<Duration>) {
-        let mut cache = self.context.cache();
+        let mut cache = self.shared.cache();
         let Some(job) = cache.job_mut(self.key) else { return (None, None) };
         let Err(failure) = outcome else {
             job.trouble = None;

@@ -168,6 +168,13 @@ impl Store {
         }
         self.foreign.remove(&key.hash());
         let version = version(object);
+        if let Some(known) = self.objects.get_mut(key)
+            && version > 0
+            && known.version >= version
+        {
+            known.round = self.round;
+            return Put::Same;
+        }
         let text = reduced(object, self.role).into();
         let mark = owned::mark(object, FIELD_MANAGER);
         let Some(old) = self.objects.get_mut(key) else {
@@ -176,9 +183,6 @@ impl Store {
             return Put::New;
         };
         old.round = self.round;
-        if old.version > version {
-            return Put::Same;
-        }
         let marked = old.mark != mark;
         let changed = marked || old.text != text;
         let recreated = changed && uid_of(&old.text) != uid_of(&text);
@@ -204,10 +208,11 @@ impl Store {
         }
     }
 
-    /// The object is gone.
-    pub(super) fn remove(&mut self, key: &Key) -> Option<Entry> {
+    /// The object is gone; returns what was kept of it, as it last was.
+    pub(super) fn take_last(&mut self, key: &Key, last: &Value) -> Option<Entry> {
         self.is_free(key);
-        self.objects.remove(key)
+        let entry = self.objects.remove(key)?;
+        Some(Entry { text: reduced(last, self.role).into(), ..entry })
     }
 }
 

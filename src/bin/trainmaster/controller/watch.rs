@@ -2,90 +2,87 @@
 
 use super::{
     cache::{From, RUNTIMES},
-    context::Context,
+    error::Chain,
     runtimes,
+    shared::Shared,
     store::{Key, Role, Store},
+    tree::Tree,
 };
 use futures::{Stream, StreamExt as _};
 use kube::{
     Api,
-    api::{DynamicObject, PartialObjectMeta},
     core::ApiResource,
     runtime::{
         WatchStreamExt as _,
         watcher::{self, Event, watcher},
     },
 };
-use serde::Serialize;
 use serde_json::Value;
 use std::{pin::pin, sync::Arc};
 use trainmaster::object::Gvk;
 
-/// Objects asked for at a time: what a listing costs in memory.
-const PAGE: u32 = 100;
+/// Whole objects asked for at a time, and metadata alone: what a listing costs in memory.
+const PAGE: u32 = 50;
+const METADATA_PAGE: u32 = 500;
 
 /// Follows all objects of the kind, for ever.
-pub(super) async fn follow(context: Arc<Context>, gvk: Gvk, resource: ApiResource, role: Role) {
-    let client = context.cluster.client.clone();
-    let config = watcher::Config::default().page_size(PAGE);
+pub(super) async fn follow(shared: Arc<Shared>, gvk: Gvk, resource: ApiResource, role: Role) {
+    let client = shared.cluster.client.clone();
+    let pages = |size| watcher::Config::default().page_size(size);
     match role {
         Role::Served => {}
         Role::Owned => {
-            let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client, &resource);
-            take(&context, &gvk, watcher(api, config)).await;
+            let api: Api<Tree<true>> = Api::all_with(client, &resource);
+            take(&shared, &gvk, watcher(api, pages(METADATA_PAGE))).await;
         }
         Role::Observed | Role::Whole => {
-            let api: Api<DynamicObject> = Api::all_with(client, &resource);
-            take(&context, &gvk, watcher(api, config)).await;
+            let api: Api<Tree<false>> = Api::all_with(client, &resource);
+            take(&shared, &gvk, watcher(api, pages(PAGE))).await;
         }
     }
 }
 
-async fn take<K: Serialize>(
-    context: &Arc<Context>,
+async fn take<const METADATA: bool>(
+    shared: &Arc<Shared>,
     gvk: &Gvk,
-    events: impl Stream<Item = Result<Event<K>, watcher::Error>>,
+    events: impl Stream<Item = Result<Event<Tree<METADATA>>, watcher::Error>>,
 ) {
     let mut events = pin!(events.default_backoff());
     while let Some(event) = events.next().await {
         match event {
-            Ok(event) => one(context, gvk, event),
-            Err(error) => failed(context, gvk, &error),
+            Ok(event) => one(shared, gvk, event),
+            Err(error) => failed(shared, gvk, &error),
         }
     }
 }
 
-fn one<K: Serialize>(context: &Arc<Context>, gvk: &Gvk, event: Event<K>) {
+fn one<const METADATA: bool>(shared: &Arc<Shared>, gvk: &Gvk, event: Event<Tree<METADATA>>) {
     let concerned = match event {
         Event::Init => {
-            context.cache().store_mut(gvk).map(Store::begin);
+            shared.cache().store_mut(gvk).map(Store::begin);
             Vec::new()
         }
         Event::InitApply(object) => {
-            let synced = context.cache().store(gvk).is_some_and(|store| store.synced);
-            put(context, gvk, &tree(&object), if synced { From::Watch } else { From::FirstListing })
+            let synced = shared.cache().store(gvk).is_some_and(|store| store.synced);
+            put(shared, gvk, &object.value, if synced { From::Watch } else { From::FirstListing })
         }
-        Event::InitDone => context.cache().finish(gvk),
-        Event::Apply(object) => put(context, gvk, &tree(&object), From::Watch),
-        Event::Delete(object) => context.cache().remove(gvk, &tree(&object)),
+        Event::InitDone => shared.cache().finish(gvk),
+        Event::Apply(object) => put(shared, gvk, &object.value, From::Watch),
+        Event::Delete(object) => shared.cache().remove(gvk, &object.value),
     };
-    context.wake(concerned);
-    context.check_ready();
+    shared.wake(concerned);
+    shared.check_ready();
 }
 
-fn put(context: &Arc<Context>, gvk: &Gvk, object: &Value, from: From) -> Vec<Key> {
+fn put(shared: &Arc<Shared>, gvk: &Gvk, object: &Value, from: From) -> Vec<Key> {
     if RUNTIMES.contains(gvk) {
-        runtimes::release(context, gvk, object);
+        runtimes::release(shared, gvk, object);
     }
-    context.cache().put(gvk, object, from)
-}
-
-fn tree(object: &impl Serialize) -> Value {
-    serde_json::to_value(object).unwrap_or_default()
+    shared.cache().put(gvk, object, from)
 }
 
 /// A watch that fails is started again. A kind that is not served any more is as good as never served.
-fn failed(context: &Context, gvk: &Gvk, error: &watcher::Error) {
+fn failed(shared: &Shared, gvk: &Gvk, error: &watcher::Error) {
     let kube = match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)
@@ -94,25 +91,10 @@ fn failed(context: &Context, gvk: &Gvk, error: &watcher::Error) {
     };
     let gone = matches!(kube, Some(kube::Error::Api(status)) if status.is_not_found());
     if gone {
-        let concerned = context.cache().unserve(gvk);
-        context.wake(concerned);
+        let concerned = shared.cache().unserve(gvk);
+        shared.wake(concerned);
         tracing::debug!(kind = %gvk, "the kind is not served");
     } else {
         tracing::warn!(kind = %gvk, error = %Chain(error), "a watch failed; it is started again");
-    }
-}
-
-/// An error with all its causes, in one line.
-pub(super) struct Chain<'a>(pub(super) &'a dyn std::error::Error);
-
-impl std::fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut source = self.0.source();
-        while let Some(error) = source {
-            write!(f, ": {error}")?;
-            source = error.source();
-        }
-        Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{
 };
 use tokio::sync::{Notify, watch};
 
-pub(super) struct Context {
+pub(super) struct Shared {
     pub(super) cluster: Cluster,
     pub(super) queue: Queue,
     /// Asks to look again which kinds are served.
@@ -18,9 +18,9 @@ pub(super) struct Context {
     ready: watch::Sender<bool>,
 }
 
-impl Context {
-    pub(super) fn new(cluster: Cluster, queue: Queue, cache: Cache) -> Context {
-        Context {
+impl Shared {
+    pub(super) fn new(cluster: Cluster, queue: Queue, cache: Cache) -> Shared {
+        Shared {
             cluster,
             queue,
             discover: Notify::new(),
