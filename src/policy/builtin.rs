@@ -6,15 +6,22 @@ use crate::diagnostic::Source;
 pub const POLICIES: &[(&str, &str)] = &[
     ("coscheduling.yaml", include_str!("../../policies/coscheduling.yaml")),
     ("flux.yaml", include_str!("../../policies/flux.yaml")),
+    ("horovod.yaml", include_str!("../../policies/horovod.yaml")),
     ("initializer.yaml", include_str!("../../policies/initializer.yaml")),
     ("jax.yaml", include_str!("../../policies/jax.yaml")),
     ("jobset.yaml", include_str!("../../policies/jobset.yaml")),
+    ("kai.yaml", include_str!("../../policies/kai.yaml")),
+    ("llamafactory.yaml", include_str!("../../policies/llamafactory.yaml")),
     ("mpi.yaml", include_str!("../../policies/mpi.yaml")),
+    ("paddle.yaml", include_str!("../../policies/paddle.yaml")),
     ("plainml.yaml", include_str!("../../policies/plainml.yaml")),
+    ("ray.yaml", include_str!("../../policies/ray.yaml")),
+    ("tensorflow.yaml", include_str!("../../policies/tensorflow.yaml")),
     ("torch-elastic.yaml", include_str!("../../policies/torch-elastic.yaml")),
     ("torch.yaml", include_str!("../../policies/torch.yaml")),
     ("torchtune.yaml", include_str!("../../policies/torchtune.yaml")),
     ("volcano.yaml", include_str!("../../policies/volcano.yaml")),
+    ("workload.yaml", include_str!("../../policies/workload.yaml")),
     ("xgboost.yaml", include_str!("../../policies/xgboost.yaml")),
 ];
 

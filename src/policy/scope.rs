@@ -70,7 +70,7 @@ pub(super) enum Place {
 
 impl Place {
     /// Whether `name` means something there.
-    fn has(self, name: &str) -> bool {
+    pub(super) fn has(self, name: &str) -> bool {
         use Place::{
             Activation, Container, Mutation, PodSet, Resource, ResourceName, ResourceOnce, Status,
             Validation, Variable, Watch,

@@ -184,6 +184,13 @@ impl Checker<'_> {
         Ok((expr, item, bounds))
     }
 
+    /// The first of the variables in these slots that reads what rules change.
+    fn drafty_variable(&self, slots: &[usize]) -> Option<&str> {
+        let slot = slots.iter().find(|slot| self.drafty.contains(*slot))?;
+        let variable = self.document.variables.get(slot.checked_sub(NAMES.len())?)?;
+        Some(variable.name.as_str())
+    }
+
     /// Compiles a part of a text. Problems are reported; with an error there is no expression.
     pub(super) fn compile(
         &mut self,
@@ -208,6 +215,21 @@ impl Checker<'_> {
         }
         let program = compiled.program.ok_or(Reported)?;
         self.used.extend(program.variables());
+        if !place.has("podSets")
+            && let Some(name) = self.drafty_variable(program.variables())
+        {
+            let message =
+                format!("`variables.{name}` reads `podSets` or `template`, which are not known here");
+            let help = match place {
+                Place::ResourceName => {
+                    Some("which objects there are is told before any rule has run".to_owned())
+                }
+                _ => Place::of("podSets").map(|places| format!("it can be used only in {places}")),
+            };
+            let at = text.inside(range.clone());
+            self.report(Diagnostic::error(codes::UNDECLARED_NAME, at, message).maybe_help(help));
+            return Err(Reported);
+        }
         Ok((Expr::new(program, Arc::clone(text), range.start), compiled.bounds))
     }
 }

@@ -62,6 +62,8 @@ struct Checker<'d> {
     used: BTreeSet<usize>,
     /// The variables that have been checked, with their types; the others are dynamic.
     variables: Vec<(Type, Bounds)>,
+    /// Slots of the variables that read what rules change.
+    drafty: BTreeSet<usize>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -79,7 +81,15 @@ impl<'d> Checker<'d> {
         });
         let variables = vec![(Type::Dyn, Bounds::default()); document.variables.len()];
         let schemas = Arc::new(schemas);
-        Checker { document, schemas, params, used: BTreeSet::new(), variables, diagnostics }
+        Checker {
+            document,
+            schemas,
+            params,
+            used: BTreeSet::new(),
+            variables,
+            drafty: BTreeSet::new(),
+            diagnostics,
+        }
     }
 
     fn policy(&mut self) -> Option<Policy> {

@@ -25,7 +25,7 @@ impl Checker<'_> {
         };
         let mut variables: Vec<Option<Variable>> = self.document.variables.iter().map(|_| None).collect();
         for index in order {
-            let compiled = self.variable(index, &variables).ok();
+            let compiled = self.variable(index).ok();
             if let Some(place) = variables.get_mut(index) {
                 *place = compiled;
             }
@@ -34,7 +34,7 @@ impl Checker<'_> {
         variables.into_iter().flatten().collect()
     }
 
-    fn variable(&mut self, index: usize, done: &[Option<Variable>]) -> Checked<Variable> {
+    fn variable(&mut self, index: usize) -> Checked<Variable> {
         let variable = self.document.variables.get(index).ok_or(Reported)?;
         let text = std::sync::Arc::new(variable.expression.clone());
         let range = 0..text.as_str().len();
@@ -42,11 +42,11 @@ impl Checker<'_> {
         if let Some(known) = self.variables.get_mut(index) {
             *known = (expr.program.ty().clone(), bounds);
         }
-        let first = scope::NAMES.len();
-        let reads_draft = expr.program.variables().iter().any(|slot| match slot.checked_sub(first) {
-            None => scope::is_draft(*slot),
-            Some(other) => done.get(other).and_then(Option::as_ref).is_some_and(|other| other.reads_draft),
-        });
+        let read = expr.program.variables();
+        let reads_draft = read.iter().any(|slot| scope::is_draft(*slot) || self.drafty.contains(slot));
+        if reads_draft {
+            self.drafty.insert(scope::NAMES.len() + index);
+        }
         Ok(Variable { name: variable.name.as_str().to_owned(), expr, reads_draft })
     }
 

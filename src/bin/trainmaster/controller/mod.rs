@@ -3,6 +3,12 @@
 //! Watches ([`watch`]) bring objects into a small [`cache`], which says which TrainJobs a change concerns; these wait in
 //! a [`queue`], and [`reconcile`] looks at each: read, plan, apply, status. What is decided is decided by the library;
 //! here is what talks to the API server.
+//!
+//! Of TrainJobs and runtimes everything is kept but who manages which field; of a JobSet its owner, whether it is
+//! suspended, its status and a digest of what we have applied; of other children only whose they are; of what belongs to
+//! nobody here one number, so that a name that is taken is known to be. A child whose digest is that of the plan is not
+//! written. A TrainJob that runs, and of whose objects none has changed since, is not planned, and so nothing is read
+//! for it after a restart.
 
 mod cache;
 mod cluster;

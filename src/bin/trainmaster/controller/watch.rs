@@ -21,22 +21,23 @@ use serde_json::Value;
 use std::{pin::pin, sync::Arc};
 use trainmaster::object::Gvk;
 
-/// Objects asked for at a time: what a listing costs in memory.
+/// Whole objects asked for at a time, and metadata alone: what a listing costs in memory.
 const PAGE: u32 = 50;
+const METADATA_PAGE: u32 = 500;
 
 /// Follows all objects of the kind, for ever.
 pub(super) async fn follow(shared: Arc<Shared>, gvk: Gvk, resource: ApiResource, role: Role) {
     let client = shared.cluster.client.clone();
-    let config = watcher::Config::default().page_size(PAGE);
+    let pages = |size| watcher::Config::default().page_size(size);
     match role {
         Role::Served => {}
         Role::Owned => {
             let api: Api<Tree<true>> = Api::all_with(client, &resource);
-            take(&shared, &gvk, watcher(api, config)).await;
+            take(&shared, &gvk, watcher(api, pages(METADATA_PAGE))).await;
         }
         Role::Observed | Role::Whole => {
             let api: Api<Tree<false>> = Api::all_with(client, &resource);
-            take(&shared, &gvk, watcher(api, config)).await;
+            take(&shared, &gvk, watcher(api, pages(PAGE))).await;
         }
     }
 }
