@@ -8,12 +8,7 @@ mod cases;
 
 use cases::Measure;
 use criterion::Criterion;
-use mimalloc::MiMalloc;
 use std::{hint::black_box, time::Duration};
-
-/// The command's.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 struct Time(Criterion);
 

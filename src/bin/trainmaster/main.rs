@@ -16,12 +16,7 @@ mod random;
 #[cfg(feature = "controller")]
 mod telemetry;
 
-use mimalloc::MiMalloc;
 use std::process::ExitCode;
-
-/// Most of a plan's time goes into allocating small values; this allocator takes half of what the platform's takes.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     cli::main().into()
