@@ -32,6 +32,6 @@ pub use error::{Error, ErrorKind};
 pub use functions::{Function, Library, NamedFormat, Overload, Signature, functions};
 pub use names::names;
 pub use program::{Bindings, Estimate, Program};
-pub use syntax::{MAX_DEPTH, MAX_SOURCE};
+pub use syntax::{MAX_DEPTH, MAX_SOURCE, is_identifier};
 pub use types::{Bounds, Field, Struct, Type};
 pub use value::{Cidr, Duration, Key, Lazy, List, MAX_VALUE_DEPTH, Map, Str, Time, Url, Val};

@@ -1,6 +1,7 @@
 //! The short form of a schema, `integer | default=29500 minimum=1`, as facts that `schema` makes types of.
 
 use crate::{
+    cel,
     diagnostic::{Code, Diagnostic, codes},
     yaml::Node,
 };
@@ -26,7 +27,7 @@ pub(super) fn facts(schema: &Node, diagnostics: &mut Vec<Diagnostic>) -> Value {
         &[]
     });
     for entry in entries {
-        if !is_identifier(&entry.key) {
+        if !cel::is_identifier(&entry.key) {
             let message = format!("`{}` cannot be a parameter: expressions could not name it", entry.key);
             diagnostics.push(Diagnostic::error(codes::BAD_NAME, entry.key_span.clone(), message));
         }
@@ -43,35 +44,6 @@ pub(super) fn facts(schema: &Node, diagnostics: &mut Vec<Diagnostic>) -> Value {
         facts["default"] = json!({});
     }
     facts
-}
-
-/// Whether expressions can use `name` as it is.
-pub(super) fn is_identifier(name: &str) -> bool {
-    const RESERVED: [&str; 20] = [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-    ];
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        && !RESERVED.contains(&name)
 }
 
 fn field(node: &Node, diagnostics: &mut Vec<Diagnostic>) -> Value {

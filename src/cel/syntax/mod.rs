@@ -14,6 +14,7 @@ mod lexer;
 mod literal;
 mod parser;
 
+pub use parser::is_identifier;
 pub(super) use parser::parse;
 
 use std::ops::Range;

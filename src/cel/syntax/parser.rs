@@ -43,6 +43,17 @@ const RESERVED: [&str; 17] = [
     "while",
 ];
 
+/// Words that mean something else than a name.
+const WORDS: [&str; 4] = ["true", "false", "null", "in"];
+
+/// Whether an expression can use `name` as the name of a variable, or after a dot, as it is.
+pub fn is_identifier(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !WORDS.contains(&name)
+        && !RESERVED.contains(&name)
+}
+
 struct Parser<'s> {
     cursor: Cursor<'s>,
     /// The brackets around the innermost one, outermost first.

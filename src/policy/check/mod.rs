@@ -20,7 +20,7 @@ use super::{
     scope::{self, Place, types},
 };
 use crate::{
-    cel::{Bounds, Env, Type},
+    cel::{self, Bounds, Env, Type},
     diagnostic::{self, Code, Diagnostic, Span, codes},
     object::{FieldPath, Gvk, path::Step},
     schema::{self, Schemas, TypeId},
@@ -233,7 +233,7 @@ impl<'d> Checker<'d> {
 
     /// Whether expressions can use `name`; reports it if not.
     fn identifier(&mut self, name: &Text) -> bool {
-        let valid = params::is_identifier(name.as_str());
+        let valid = cel::is_identifier(name.as_str());
         if !valid {
             let message = format!("`{}` is no name that expressions can use", name.as_str());
             let diagnostic = Diagnostic::error(codes::BAD_NAME, name.span().clone(), message);
