@@ -25,7 +25,7 @@ use trainmaster::object::Gvk;
 const FIRST_DELAY: Duration = Duration::from_millis(250);
 const LAST_DELAY: Duration = Duration::from_secs(30);
 
-/// Looks which kinds are served, and follows the objects of each, for ever.
+/// Looks which kinds are served, and follows the objects of each, for ever; ends only if following one panics.
 pub(super) async fn discover(shared: Arc<Shared>) {
     let mut watches = JoinSet::new();
     watches.spawn(notice_crds(Arc::clone(&shared)));
@@ -53,6 +53,11 @@ pub(super) async fn discover(shared: Arc<Shared>) {
         tokio::select! {
             () = shared.discover.notified() => delay = FIRST_DELAY,
             () = tokio::time::sleep(delay), if !missing.is_empty() => delay = (delay * 2).min(LAST_DELAY),
+            Some(Err(error)) = watches.join_next() => {
+                if error.is_panic() {
+                    return;
+                }
+            }
         }
     }
 }

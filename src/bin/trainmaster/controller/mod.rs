@@ -104,12 +104,14 @@ enum Error {
     Listen(String, #[source] io::Error),
     #[error("cannot start threads or listen for signals")]
     System(#[source] io::Error),
+    #[error("a part that must run for ever has ended; another process can do better")]
+    Ended,
 }
 
 impl Error {
     fn exit(&self) -> Exit {
         match self {
-            Error::Client(_) => Exit::Cluster,
+            Error::Client(_) | Error::Ended => Exit::Cluster,
             _ => Exit::Usage,
         }
     }
@@ -174,14 +176,20 @@ async fn control(flags: &Flags, settings: &Settings) -> Result<(), Error> {
     }
     background.spawn(discovery::discover(Arc::clone(&shared)));
     let mut ready = shared.ready();
+    let foreground = async {
+        tokio::select! {
+            _ = ready.wait_for(|ready| *ready) => {}
+            () = stop.cancelled() => return,
+        }
+        tracing::info!(seconds = started.elapsed().as_secs_f32(), "ready");
+        work(&shared, requests, settings.concurrency.unwrap_or(CONCURRENCY), &stop).await;
+        tracing::info!("stopped");
+    };
+    // Without what runs in the background the process would go on, deaf: it ends instead, and is started again.
     tokio::select! {
-        _ = ready.wait_for(|ready| *ready) => {}
-        () = stop.cancelled() => return Ok(()),
+        () = foreground => Ok(()),
+        Some(_) = background.join_next() => Err(Error::Ended),
     }
-    tracing::info!(seconds = started.elapsed().as_secs_f32(), "ready");
-    work(&shared, requests, settings.concurrency.unwrap_or(CONCURRENCY), &stop).await;
-    tracing::info!("stopped");
-    Ok(())
 }
 
 /// Settings that policies read: in a pod, its namespace is the controller's.
