@@ -8,6 +8,8 @@ mod completion;
 mod explain;
 mod input;
 mod output;
+#[cfg(feature = "controller")]
+mod rbac;
 mod render;
 mod version;
 
@@ -49,6 +51,8 @@ enum Verb {
     Check(check::Args),
     #[cfg(feature = "controller")]
     Controller(controller::Flags),
+    #[cfg(feature = "controller")]
+    Rbac(rbac::Args),
     Explain(explain::Args),
     Version(version::Args),
     Completion(completion::Args),
@@ -66,6 +70,8 @@ pub(crate) fn main() -> Exit {
         Verb::Check(args) => check::run(args, &mut output),
         #[cfg(feature = "controller")]
         Verb::Controller(flags) => Ok(controller::run(flags, &mut output)),
+        #[cfg(feature = "controller")]
+        Verb::Rbac(args) => rbac::run(args, &mut output),
         Verb::Explain(args) => explain::run(args, &mut output),
         Verb::Version(args) => version::run(args, &mut output),
         Verb::Completion(args) => completion::run(args, &mut output),
