@@ -12,6 +12,7 @@ mod testbed;
 
 mod support;
 
+mod chart;
 mod control_plane;
 mod controller;
 mod crds;
