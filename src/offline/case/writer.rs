@@ -1,8 +1,6 @@
 //! Which rule set a field that differs: read from the traces of plans.
 
-use serde_json::Value;
-use std::fmt::Write;
-use trainmaster::{
+use crate::{
     api,
     diagnostic::Source,
     object::{
@@ -13,10 +11,11 @@ use trainmaster::{
     plan::{Child, Plan, Target, Written},
     yaml,
 };
+use serde_json::Value;
 
-/// A line for each field in which the objects of two texts differ: who has set it.
-pub fn writers(expected: &str, found: &str, plans: &[Plan]) -> String {
-    let mut lines = String::new();
+/// A sentence for each field in which the objects of two texts differ: who has set it. `found` is what `plans` made.
+pub(super) fn writers(expected: &str, found: &str, plans: &[Plan]) -> Vec<String> {
+    let mut sentences = Vec::new();
     let expected = objects(expected);
     for object in objects(found) {
         let reference = ObjectRef::of(&object);
@@ -26,21 +25,22 @@ pub fn writers(expected: &str, found: &str, plans: &[Plan]) -> String {
         });
         let Some((plan, child)) = planned else { continue };
         for path in different(before, &object) {
-            writeln!(lines, "  {path} is {}", writer(plan, child, &path)).unwrap();
+            sentences.push(format!("{path} is {}", writer(plan, child, &path)));
         }
     }
-    lines
+    sentences
 }
 
 fn objects(text: &str) -> Vec<Value> {
-    yaml::parse(&Source::new("text", text)).0.iter().map(yaml::Node::to_json).collect()
+    yaml::parse(&Source::new("", text)).0.iter().map(yaml::Node::to_json).collect()
 }
 
 /// The fields that differ, list items by their keys.
 fn different(before: &Value, after: &Value) -> Vec<FieldPath> {
-    let kind = Gvk::of(after).unwrap();
-    let Some(ty) = api::schemas().kind(&kind.api_version, &kind.kind) else { return Vec::new() };
-    let changes = diff::diff(before, after, api::schemas().typed(ty), Quantities::AsWritten);
+    let schemas = api::schemas();
+    let ty = Gvk::of(after).and_then(|kind| schemas.kind(&kind.api_version, &kind.kind));
+    let Some(ty) = ty else { return Vec::new() };
+    let changes = diff::diff(before, after, schemas.typed(ty), Quantities::AsWritten);
     changes.into_iter().map(|change| change.path).collect()
 }
 
@@ -65,45 +65,51 @@ fn writer(plan: &Plan, child: &Child, path: &FieldPath) -> String {
 /// What a field of a JobSet is to rules: a field of the template, of a PodSet, of a container.
 fn places(job_set: &Value, path: &FieldPath) -> Vec<(Target, FieldPath)> {
     let mut places = vec![(Target::Template, path.clone())];
-    let steps = path.steps();
-    if !starts(steps, &["spec", "replicatedJobs"]) {
+    let below_jobs = after(path.steps(), &["spec", "replicatedJobs"]);
+    let Some((pod_set, rest)) = below_jobs.and_then(|steps| item(job_set.pointer(JOBS)?, steps)) else {
         return places;
-    }
-    let jobs = &job_set["spec"]["replicatedJobs"];
-    let Some((pod_set, rest)) = item(jobs, &steps[2..]) else { return places };
-    let below = |root: &[&str], steps: &[Step]| {
-        let root = root.iter().fold(FieldPath::root(), |path, field| path.field(*field));
-        steps.iter().fold(root, |path, step| path.then(step.clone()))
     };
-    let target = Target::PodSet(pod_set);
-    places.push(match rest {
-        [Step::Field(name), ..] if &**name == "replicas" => (target, below(&[], rest)),
-        _ if starts(rest, &["template", "spec", "parallelism"])
-            || starts(rest, &["template", "spec", "completions"]) =>
-        {
-            (target, below(&["count"], &[]))
-        }
-        _ if starts(rest, &["template", "spec", "template"]) => (target, below(&[], &rest[2..])),
-        _ => (target, below(&["job"], rest)),
-    });
+    places.push((Target::PodSet(pod_set), of_pod_set(rest)));
     for (field, init) in [("containers", false), ("initContainers", true)] {
-        if starts(rest, &["template", "spec", "template", "spec", field]) {
-            let list = &jobs[pod_set]["template"]["spec"]["template"]["spec"][field];
-            let found = item(list, &rest[5..]);
-            places.extend(
-                found.map(|(index, rest)| (Target::Container { pod_set, init, index }, below(&[], rest))),
-            );
+        let list = job_set.pointer(&format!("{JOBS}/{pod_set}/template/spec/template/spec/{field}"));
+        let steps = after(rest, &["template", "spec", "template", "spec", field]);
+        if let (Some(list), Some(steps)) = (list, steps)
+            && let Some((index, rest)) = item(list, steps)
+        {
+            places.push((Target::Container { pod_set, init, index }, path_of(&[], rest)));
         }
     }
     places
 }
 
-fn starts(steps: &[Step], fields: &[&str]) -> bool {
-    fields.len() <= steps.len()
-        && fields
-            .iter()
-            .zip(steps)
-            .all(|(field, step)| matches!(step, Step::Field(name) if &**name == *field))
+const JOBS: &str = "/spec/replicatedJobs";
+
+/// A field of a replicated job as one of a PodSet.
+fn of_pod_set(job: &[Step]) -> FieldPath {
+    let is_count = ["parallelism", "completions"];
+    if after(job, &["replicas"]).is_some() {
+        return path_of(&[], job);
+    }
+    if is_count.iter().any(|field| after(job, &["template", "spec", field]).is_some()) {
+        return path_of(&["count"], &[]);
+    }
+    match after(job, &["template", "spec", "template"]) {
+        Some(rest) => path_of(&["template"], rest),
+        None => path_of(&["job"], job),
+    }
+}
+
+fn path_of(fields: &[&str], steps: &[Step]) -> FieldPath {
+    let root = fields.iter().fold(FieldPath::root(), |path, field| path.field(*field));
+    steps.iter().fold(root, |path, step| path.then(step.clone()))
+}
+
+/// What is left of `steps` behind `fields`, if they begin so.
+fn after<'s>(steps: &'s [Step], fields: &[&str]) -> Option<&'s [Step]> {
+    fields.iter().try_fold(steps, |steps, field| match steps.split_first()? {
+        (Step::Field(name), rest) if **name == **field => Some(rest),
+        _ => None,
+    })
 }
 
 /// The position of the item that the first step leads to, and the further steps.
