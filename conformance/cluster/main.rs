@@ -13,6 +13,7 @@ mod testbed;
 mod support;
 
 mod chart;
+mod columns;
 mod control_plane;
 mod controller;
 mod crds;
