@@ -4,7 +4,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 CACHE = $${TRAINMASTER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/trainmaster}
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz cluster control-plane clean-cache schemas crds manifests
+.PHONY: help demo test bench fuzz kueue image cluster control-plane clean-cache schemas crds manifests
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -41,11 +41,19 @@ bench: ## How long things take, and what they allocate
 fuzz: ## Each fuzz target for FUZZ_SECONDS (60), with a nightly compiler and cargo-fuzz; fuzz/README.md
 	@fuzz/run $(FUZZ_TARGETS)
 
+kueue: ## TrainJobs in a queue of Kueue: quota, flavors, preemption, on a real control plane
+	@cargo test --quiet --test cluster kueue -- --nocapture
+
 cluster: ## Build the programs of the control plane that are not in the cache yet
 	@cargo run --quiet --example demo -- --build
 
 control-plane: ## Start a control plane with the CRDs, leave it running, say how to use and end it
 	@cargo run --quiet --example demo -- --control-plane
+
+image: ## A container image with a statically linked program: IMAGE=NAME, CONTAINER_TOOL=podman
+	@CC_x86_64_unknown_linux_musl=$${CC_x86_64_unknown_linux_musl:-cc} \
+		cargo build --release --target x86_64-unknown-linux-musl --bin trainmaster
+	@$(or $(CONTAINER_TOOL),docker) build --file Containerfile --tag $(or $(IMAGE),trainmaster) .
 
 clean-cache: ## Remove the built programs of the control plane
 	@for go_mod in conformance/testbed/*/go.mod; do \

@@ -17,4 +17,5 @@ mod columns;
 mod control_plane;
 mod controller;
 mod crds;
+mod kueue;
 mod pods;

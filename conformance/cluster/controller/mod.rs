@@ -8,4 +8,4 @@ mod process;
 mod rendered;
 mod restart;
 mod rights;
-mod support;
+pub(crate) mod support;
