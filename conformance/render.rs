@@ -112,9 +112,9 @@ impl Outcome {
     fn rules(&self) -> BTreeSet<Rule> {
         let mut rules = BTreeSet::new();
         for plan in &self.plans {
-            let written = plan.trace.writes().iter();
+            let written = plan.trace.writes();
             rules.extend(
-                written.map(|it| ["mutation".to_owned(), it.policy.to_string(), it.rule.to_string()]),
+                written.map(|it| ["mutation".to_owned(), it.policy().to_owned(), it.rule().to_owned()]),
             );
             let resource = |it: &Child| ["resource".to_owned(), it.policy.clone(), it.resource.clone()];
             rules.extend(plan.children.iter().map(resource));
