@@ -24,6 +24,7 @@ mod contributing;
 mod hostile;
 mod keys;
 mod streams;
+mod update;
 
 use command::Command;
 use std::{

@@ -154,7 +154,7 @@ impl<'p> Replay<'p> {
 
     fn compare(&self, expected: &Value) -> Vec<String> {
         let mut differences = Vec::new();
-        let mut wanted: BTreeMap<(String, String), &Value> =
+        let mut wanted: BTreeMap<(String, String, String), &Value> =
             items(expected).map(|it| (key(it), it)).collect();
         for object in self.applied.values().filter(|it| !(self.older && it["data"].get("runtime").is_some()))
         {
@@ -206,9 +206,9 @@ pub fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 
-fn key(object: &Value) -> (String, String) {
+fn key(object: &Value) -> (String, String, String) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    (text(&object["kind"]), text(&object["metadata"]["name"]))
+    (text(&object["apiVersion"]), text(&object["kind"]), text(&object["metadata"]["name"]))
 }
 
 /// Removes what each version of upstream does in its own way, whatever a case is about: the number of processes of v2.0,

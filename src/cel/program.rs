@@ -5,11 +5,12 @@ use super::{
     error::Error,
     eval,
     functions::{Declared, Overload, Prepared},
+    observe::Seen,
     syntax::Span,
     types::Type,
     value::Val,
 };
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 /// Where an evaluation gets the values of variables. A variable is asked for when it is reached, each time anew; a
 /// computed one should remember its value.
@@ -155,6 +156,8 @@ pub(super) enum Op {
     Fail(Error),
     /// The operand's value, as the declared scalar type wants it.
     Conform(Scalar, Box<Node>),
+    /// The operand's value, which is noted; only in programs that are observed.
+    Observed(Box<Node>, Arc<Seen>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,10 @@
 //! It holds the runtime as it was when the TrainJob was first planned, so that editing or deleting the runtime changes
 //! nothing for a TrainJob that has begun.
 
-use super::{children::is_ours, snapshot::RuntimeRef};
+use super::{
+    children::is_ours,
+    snapshot::{RuntimeRef, with_spec},
+};
 use crate::{
     api,
     diagnostic::{Diagnostic, Place, Source, codes},
@@ -81,8 +84,8 @@ fn pinned_form(runtime: &Value) -> Value {
             kept.remove("annotations");
         }
     }
-    let field = |name: &str| (name.to_owned(), runtime.get(name).cloned().unwrap_or_default());
-    let mut pinned: Map<_, _> = ["apiVersion", "kind", "spec"].map(field).into_iter().collect();
+    let field = |name: &str| Some((name.to_owned(), runtime.get(name)?.clone()));
+    let mut pinned: Map<_, _> = ["apiVersion", "kind", "spec"].into_iter().filter_map(field).collect();
     pinned.insert("metadata".to_owned(), Value::Object(kept));
     Value::Object(pinned)
 }
@@ -108,7 +111,7 @@ pub fn pinned_runtime(config_map: &Value, train_job: &Value) -> Result<Value, Pi
     let same = runtime["apiVersion"] == api_version.as_str()
         && runtime["kind"] == wanted.kind.as_str()
         && metadata(&runtime).name() == Some(&wanted.name);
-    if same { Ok(runtime) } else { Err(PinError::Other(reference)) }
+    if same { Ok(with_spec(runtime)) } else { Err(PinError::Other(reference)) }
 }
 
 #[cfg(test)]

@@ -50,8 +50,16 @@ impl Runtime {
         if let Some(ty) = kind.and_then(|kind| schemas.kind(&kind.api_version, &kind.kind)) {
             schema::canonical(schemas, ty, &mut runtime);
         }
-        Runtime::Live(runtime)
+        Runtime::Live(with_spec(runtime))
     }
+}
+
+/// The runtime with its `spec`, which one that says nothing is written without.
+pub(crate) fn with_spec(mut runtime: Value) -> Value {
+    if let Some(fields) = runtime.as_object_mut() {
+        fields.entry("spec").or_insert_with(|| json!({}));
+    }
+    runtime
 }
 
 /// The kinds that a cluster serves.

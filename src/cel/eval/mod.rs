@@ -15,6 +15,7 @@ use super::{
     budget::Budget,
     error::{Error, ErrorKind},
     functions,
+    observe::Seen,
     program::{Bind, Bindings, Element, Entry, Node, Op, Scalar},
     value::{Duration, Key, List, Map, Time, Val},
 };
@@ -80,6 +81,7 @@ impl<'a> Evaluator<'_, 'a> {
             Op::Fold(fold) => self.fold(fold),
             Op::Fail(error) => Err(error.clone()),
             Op::Conform(scalar, operand) => self.conform(*scalar, operand),
+            Op::Observed(node, seen) => self.observed(node, seen),
         }
     }
 
@@ -213,6 +215,17 @@ impl<'a> Evaluator<'_, 'a> {
             (value @ Val::Optional(_), true) => Ok(value),
             (other, true) => Err(wanted("an optional", &other).at(bind.body.span)),
         }
+    }
+
+    /// What is noted costs nothing: a budget lasts as long as without.
+    #[cold]
+    fn observed(&mut self, node: &'a Node, seen: &Seen) -> Result<Val<'a>> {
+        self.budget.refund(1);
+        let value = self.step(node);
+        if let Ok(value) = &value {
+            seen.note(value);
+        }
+        value
     }
 
     /// Reads a JSON value as the declared type wants it. Anything else passes: it is of that type, or it fails where

@@ -3,12 +3,14 @@
 //! Data goes to standard output, talk to standard error, the outcome is an [`Exit`]. Each verb has a file: its flags
 //! and its `run`.
 
+mod cases;
 mod check;
 mod completion;
 mod explain;
 mod input;
 mod output;
 mod render;
+mod test;
 mod version;
 
 #[cfg(feature = "controller")]
@@ -38,7 +40,7 @@ struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  all is well
-  1  something is wrong with what was read: errors were found, a TrainJob is refused
+  1  something is wrong with what was read: errors were found, a TrainJob is refused, a case differs
   2  wrong usage, or an input that cannot be read
   3  the cluster could not be reached or answered with an error
   4  nothing was there to work on";
@@ -47,6 +49,7 @@ Exit codes:
 enum Verb {
     Render(render::Args),
     Check(check::Args),
+    Test(test::Args),
     #[cfg(feature = "controller")]
     Controller(controller::Flags),
     Explain(explain::Args),
@@ -64,6 +67,7 @@ pub(crate) fn main() -> Exit {
     let done = match &cli.verb {
         Verb::Render(args) => render::run(args, &mut output),
         Verb::Check(args) => check::run(args, &mut output),
+        Verb::Test(args) => test::run(args, &mut output),
         #[cfg(feature = "controller")]
         Verb::Controller(flags) => Ok(controller::run(flags, &mut output)),
         Verb::Explain(args) => explain::run(args, &mut output),
