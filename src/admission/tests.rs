@@ -319,14 +319,16 @@ fn a_runtime_that_nobody_can_use_is_warned_of() {
     let policies = PolicySet::builtin();
     let mut runtime = runtime_of(RUNTIME);
     runtime["metadata"]["labels"] = json!({"trainer.kubeflow.org/support": "deprecated"});
-    runtime["spec"]["podGroupPolicy"] = json!({"coscheduling": {}, "volcano": {}});
+    runtime["metadata"]["annotations"] = json!({"mpi.trainmaster.dev/params": "implementation: Other"});
+    runtime["spec"]["mlPolicy"] = json!({"mpi": {}});
     let served = Served::Everything;
     let (errors, warnings) = said(super::runtime(&runtime, None, &policies, &served, &Config::default()));
     assert_eq!(errors, [""; 0]);
     assert!(warnings[0].starts_with("metadata.labels: TrainingRuntime ml/rt is deprecated"), "{warnings:?}");
     assert!(
         warnings[1].starts_with(
-            "spec: no TrainJob with this runtime can be run: the policies `coscheduling` and `volcano` are both for"
+            "metadata.annotations[mpi.trainmaster.dev/params]: \
+             no TrainJob with this runtime can be run: parameter implementation of policy `mpi`: Unsupported value"
         ),
         "{warnings:?}"
     );

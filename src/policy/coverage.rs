@@ -72,18 +72,20 @@ pub struct Branch {
     pub span: Span,
     /// The rule or variable that it is in: ``mutation `env` ``.
     pub of: String,
-    pub(super) branch: cel::Branch,
+    /// What decides.
+    pub(super) text: String,
+    pub(super) noted: cel::Branch,
 }
 
 impl Branch {
     /// The two ways.
     pub fn ways(&self) -> Ways {
-        self.branch.ways
+        self.noted.ways
     }
 
     /// The ways that were never taken, as what decides would have been: `false`, `present`.
     pub fn never(&self) -> Vec<&'static str> {
-        let ways = self.branch.ways.names().into_iter().zip(self.branch.taken());
+        let ways = self.noted.ways.names().into_iter().zip(self.noted.taken());
         ways.filter(|(_, taken)| !taken).map(|(name, _)| name).collect()
     }
 }
@@ -119,7 +121,7 @@ impl Branch {
             [way] => format!("never {way}"),
             _ => "never reached".to_owned(),
         };
-        let text = format!("{}: {what}: {}", self.of, on_one_line(self.span.text()));
+        let text = format!("{}: {what}: {}", self.of, on_one_line(&self.text));
         Some(Unreached { span: self.span.clone(), text })
     }
 }

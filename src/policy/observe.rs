@@ -87,7 +87,9 @@ impl Observer {
             self.maybe(condition.as_mut(), Purpose::Condition);
         }
         if let Some(ContainerSelector { name, condition, of: _, first: _ }) = &mut rule.containers {
-            name.iter_mut().for_each(|it| self.pieces(it));
+            if let Some(name) = name {
+                self.pieces(name);
+            }
             self.maybe(condition.as_mut(), Purpose::Condition);
         }
         rule.fragments.iter_mut().for_each(|it| self.template(&mut it.template));
@@ -111,14 +113,18 @@ impl Observer {
             Template::Text(pieces) => self.pieces(pieces),
             Template::Map { when, entries } => {
                 self.maybe(when.as_deref_mut(), Purpose::Condition);
-                entries.iter_mut().for_each(|(_, value)| self.template(value));
+                for (_, value) in entries {
+                    self.template(value);
+                }
             }
             Template::List(items) => items.iter_mut().for_each(|item| self.template(item)),
         }
     }
 
     fn loops(&mut self, loops: &mut [Loop]) {
-        loops.iter_mut().for_each(|each| self.expr(&mut each.items, Purpose::Items));
+        for each in loops {
+            self.expr(&mut each.items, Purpose::Items);
+        }
     }
 
     fn pieces(&mut self, pieces: &mut [Piece]) {
@@ -138,7 +144,8 @@ impl Observer {
     fn expr(&mut self, expr: &mut Expr, purpose: Purpose) {
         for branch in expr.program.observe(purpose) {
             let span = expr.inside(branch.span.clone());
-            self.branches.push(Branch { span, of: self.of.clone(), branch });
+            let text = expr.program.source().get(branch.span.clone()).unwrap_or_default().to_owned();
+            self.branches.push(Branch { span, of: self.of.clone(), text, noted: branch });
         }
     }
 }

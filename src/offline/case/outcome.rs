@@ -51,8 +51,8 @@ impl Outcome {
                 let (before, after) = (Value::from(expected), Value::from(found));
                 diff::text(&diff::diff(&before, &after, Untyped, Quantities::AsWritten))
             }
-            (None, found) => signed('+', found.unwrap_or_default()),
-            (expected, None) => signed('-', expected.unwrap_or_default()),
+            (None, found) => signed("+", found.unwrap_or_default()),
+            (expected, None) => signed("-", expected.unwrap_or_default()),
         };
         let writers = writers(expected.unwrap_or_default(), found.unwrap_or_default(), &self.plans);
         Difference { file, text, writers }
@@ -98,8 +98,8 @@ impl Outcome {
 }
 
 /// The lines of a text that is there only before, or only after.
-fn signed(sign: char, text: &str) -> String {
-    text.lines().map(|line| format!("{sign} {line}\n")).collect()
+fn signed(sign: &str, text: &str) -> String {
+    text.lines().flat_map(|line| [sign, " ", line, "\n"]).collect()
 }
 
 /// `diagnostics` as a user reads them.

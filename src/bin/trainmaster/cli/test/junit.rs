@@ -1,4 +1,4 @@
-//! Results for continuous integration: JUnit's XML, a suite for each folder that has folders of cases. What no case reaches
+//! Results for continuous integration: `JUnit`'s XML, a suite for each folder that has folders of cases. What no case reaches
 //! has no place in it and is said instead.
 
 use super::{Report, Tested, Verdict, shown, table, texts};
@@ -25,7 +25,9 @@ fn text(tested: &[Tested]) -> String {
         let counts = self::counts(cases.iter().map(|(_, verdict)| *verdict));
         let suite = escaped(if suite.is_empty() { "." } else { suite });
         _ = writeln!(xml, "  <testsuite name=\"{suite}\" {counts} skipped=\"0\">");
-        cases.into_iter().for_each(|(name, verdict)| case(&mut xml, &suite, name, verdict));
+        for (name, verdict) in cases {
+            case(&mut xml, &suite, name, verdict);
+        }
         xml.push_str("  </testsuite>\n");
     }
     xml.push_str("</testsuites>\n");

@@ -67,7 +67,7 @@ Examples:
 enum Format {
     /// A line for each case, and what differs
     Table,
-    /// JUnit's XML
+    /// `JUnit` XML
     Junit,
     /// One JSON object
     Json,
@@ -142,7 +142,9 @@ impl Report {
         let tested = found.iter().map(|found| {
             let verdict = match found.case.run(policies) {
                 Ok(outcome) => {
-                    coverage.iter_mut().for_each(|it| outcome.cover(it));
+                    if let Some(coverage) = &mut coverage {
+                        outcome.cover(coverage);
+                    }
                     verdict(found, &outcome, update)
                 }
                 Err(why) => Verdict::Broken(why),
@@ -185,7 +187,7 @@ impl Verdict {
 
 /// What differs in one file, for people.
 fn shown(difference: &Difference) -> String {
-    let writers: String = difference.writers.iter().map(|it| format!("  {it}\n")).collect();
+    let writers: String = difference.writers.iter().flat_map(|it| ["  ", it, "\n"]).collect();
     format!("{}:\n{}{writers}", difference.file, difference.text)
 }
 

@@ -3,7 +3,7 @@
 use super::{Figures, Report, Verdict, shown, texts};
 use crate::cli::Output;
 use std::{fmt::Write as _, io};
-use trainmaster::policy::Coverage;
+use trainmaster::policy::{Coverage, coverage::Covered};
 
 pub(super) fn print(report: &Report, output: &mut Output) -> io::Result<()> {
     for tested in &report.tested {
@@ -34,7 +34,7 @@ pub(super) fn text(coverage: &Coverage) -> String {
         let rules = format!("{reached}/{rules}");
         _ = writeln!(text, "{:<width$}{rules:<10}{taken}/{ways}", policy.name);
     }
-    for place in coverage.policies.iter().flat_map(|policy| policy.unreached()) {
+    for place in coverage.policies.iter().flat_map(Covered::unreached) {
         _ = writeln!(text, "{}: {}", place.span, place.text);
     }
     text
