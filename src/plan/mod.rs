@@ -7,6 +7,7 @@
 //! Reading the cluster into a [`Snapshot`] and applying a [`Plan`] are left to the edges; what a plan means for the
 //! TrainJob's status is told by `status`.
 
+mod accepted;
 mod children;
 mod draft;
 mod evaluate;
@@ -21,6 +22,7 @@ mod trace;
 mod validate;
 mod watch;
 
+pub use accepted::refused;
 pub use draft::Target;
 pub use params::config_map;
 pub use pin::{PinError, pin_ref, pinned_runtime};
@@ -115,6 +117,12 @@ pub fn plan(snapshot: &Snapshot, policies: &PolicySet) -> Result<Plan, Refusal> 
     if standing(&snapshot.train_job) != Standing::Active {
         return Ok(Plan::default());
     }
+    dry(snapshot, policies)
+}
+
+/// The same however the TrainJob stands. Of a snapshot in which nothing is live it is all that the policies would ever
+/// make of the TrainJob: what admission asks.
+pub fn dry(snapshot: &Snapshot, policies: &PolicySet) -> Result<Plan, Refusal> {
     let runtime = runtime(snapshot)?;
     let chosen = Chosen::new(snapshot, policies, runtime)?;
     let mut budget = Budget::default();
@@ -130,18 +138,23 @@ pub fn plan(snapshot: &Snapshot, policies: &PolicySet) -> Result<Plan, Refusal> 
     let template = find(runtime, &["spec", "template"]).cloned().unwrap_or_else(|| json!({}));
     let template = patches::patched(template, &snapshot.train_job, &job, &mut trace)?;
     let mut work = Work { draft: Draft::new(template), trace, budget };
-    work.phase(Phase::Template, &active)?;
-    let warnings = work.validate(&active, &job)?;
-    if diagnostic::has_errors(&warnings) {
-        return Err(Refusal::Refused(warnings));
-    }
-    for phase in [Phase::Ml, Phase::PodGroup, Phase::PodSpec, Phase::Override] {
+    let mut warnings = Vec::new();
+    for phase in [Phase::Template, Phase::Ml, Phase::PodGroup, Phase::PodSpec, Phase::Override] {
         work.phase(phase, &active)?;
+        warnings.extend(work.validate(phase, &active, &job)?);
+        if diagnostic::has_errors(&warnings) {
+            return Err(Refusal::Refused(warnings));
+        }
     }
     let mut children: Vec<Child> = pin.into_iter().collect();
     let Work { draft, trace, mut budget } = work;
     children.extend(self::children(&active, due, draft, snapshot, &mut budget)?);
     Ok(Plan { children, warnings, trace })
+}
+
+/// Why no TrainJob with this runtime could ever be planned: two policies are for it, or its parameters are wrong.
+pub(crate) fn prospects(snapshot: &Snapshot, policies: &PolicySet) -> Result<(), Refusal> {
+    Chosen::new(snapshot, policies, runtime(snapshot)?).map(drop)
 }
 
 /// The objects whose present state the plan for the TrainJob of `snapshot` depends on: those that its policies name, and

@@ -2,10 +2,10 @@
 //!
 //! Only [`check`](super::check) makes one, so a [`Policy`] is always valid.
 
-use super::document::{ContainerType, OnConflict, OnMissing, OnNoMatch, Phase, Reason, Slot, Text};
+use super::document::{ContainerType, OnConflict, OnMissing, OnNoMatch, Phase, Slot, Text};
 use crate::{
     cel::{self, Program},
-    diagnostic::Span,
+    diagnostic::{Reason, Span},
     object::{FieldPath, Gvk},
     schema::TypeId,
     yaml::Node,
@@ -174,6 +174,7 @@ pub(crate) struct Loop {
 pub(crate) struct Validation {
     pub(crate) name: String,
     pub(crate) span: Span,
+    pub(crate) phase: Phase,
     pub(crate) when: Option<Expr>,
     pub(crate) loops: Vec<Loop>,
     pub(crate) path: Vec<Piece>,
