@@ -16,6 +16,7 @@
 #![allow(unreachable_pub, reason = "nothing is reachable from outside a test")]
 
 mod legacy;
+mod recorded;
 mod rendered;
 mod replay;
 
