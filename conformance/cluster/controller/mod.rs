@@ -7,4 +7,6 @@ mod problems;
 mod process;
 mod rendered;
 mod restart;
+mod serving;
+mod serving_client;
 mod support;
