@@ -56,6 +56,11 @@ impl Error {
         matches!(self, Error::Refused(status) if status.is_conflict())
     }
 
+    /// Whether the API server refuses what the object would be.
+    pub(super) fn is_invalid(&self) -> bool {
+        matches!(self, Error::Refused(status) if status.code == 422)
+    }
+
     /// How long the API server asks to be left alone.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         let Error::Refused(status) = self else { return None };
