@@ -154,7 +154,7 @@ impl<'p> Replay<'p> {
 
     fn compare(&self, expected: &Value) -> Vec<String> {
         let mut differences = Vec::new();
-        let mut wanted: BTreeMap<(String, String), &Value> =
+        let mut wanted: BTreeMap<(String, String, String), &Value> =
             items(expected).map(|it| (key(it), it)).collect();
         for object in self.applied.values().filter(|it| !(self.older && it["data"].get("runtime").is_some()))
         {
@@ -202,9 +202,9 @@ fn rejected(object: &Value) -> Option<String> {
     errors.first().map(|error| format!("{}: {}", error.path, error.message()))
 }
 
-fn key(object: &Value) -> (String, String) {
+fn key(object: &Value) -> (String, String, String) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    (text(&object["kind"]), text(&object["metadata"]["name"]))
+    (text(&object["apiVersion"]), text(&object["kind"]), text(&object["metadata"]["name"]))
 }
 
 /// Removes what each version of upstream does in its own way, whatever a case is about: the number of processes of v2.0,

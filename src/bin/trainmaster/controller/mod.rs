@@ -10,6 +10,7 @@
 //! written. A TrainJob that runs, and of whose objects none has changed since, is not planned. After a restart it is enough
 //! that all of its objects are there, and so nothing is read for it unless one is missing.
 
+pub(crate) mod access;
 mod apply;
 mod cache;
 mod cluster;
