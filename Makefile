@@ -16,12 +16,13 @@ demo: ## One TrainJob to Complete on a real control plane, gone afterwards; KEEP
 test: ## Everything that must hold: format, lints, docs, tests, tests on a real control plane
 	@mkdir -p $(TARGET) && rm -rf $(TARGET)/cluster-logs && : >$(TARGET)/results.txt
 	$(call section,format,cargo fmt --check)
-	$(call section,lints,cargo clippy --all-targets -- -D warnings && cargo clippy --test cluster -- -D warnings)
+	$(call section,lints,cargo clippy --all-targets -- -D warnings && cargo clippy --test cluster --test live -- -D warnings)
 	$(call section,library alone,cargo clippy --lib --no-default-features -- -D warnings)
 	$(call section,documentation,RUSTDOCFLAGS='-D warnings' cargo doc --no-deps)
 	$(call section,tests,cargo test)
 	@cargo run --quiet --example demo -- --build
 	$(call section,tests on a control plane,TRAINMASTER_LOGS=$(abspath $(TARGET))/cluster-logs cargo test --test cluster)
+	$(call section,recorded cases on it,TRAINMASTER_LOGS=$(abspath $(TARGET))/cluster-logs cargo test --test live)
 	@cat $(TARGET)/results.txt
 
 schemas: ## Write src/schema/data again from the pinned modules
