@@ -8,7 +8,7 @@ use kube::Client;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use super::support::{Cluster, Namespace, endless};
+use super::support::{Cluster, Namespace, WEBHOOKS, endless};
 use crate::support::{chain, eventually, everything, object, objects};
 use crate::testbed::audit::{Mark, Request};
 use crate::testbed::{CONTROLLER, Options, manifests, users};
@@ -48,11 +48,12 @@ async fn train_jobs_of_all_kinds_end_well_under_exactly_the_rules_that_are_print
         admission_plugins: vec!["OwnerReferencesPermissionEnforcement"],
         ..everything()
     };
-    let mut cluster = Cluster::without_controller(&options);
+    let mut cluster = Cluster::without_controller(&options).with_flags([WEBHOOKS, "127.0.0.1:0"]);
     let client = cluster.client().await;
     cluster.namespace(NAMESPACE).await;
     let granted = grant(&client).await;
     become_the_account(&cluster, &client).await;
+    apply_webhooks(&client).await;
     apply_runtimes(&client).await;
     cluster.start_controller().await;
     let namespace = cluster.namespace("rights").await;
@@ -63,6 +64,19 @@ async fn train_jobs_of_all_kinds_end_well_under_exactly_the_rules_that_are_print
     let used: BTreeSet<String> = asked.iter().flat_map(verbs).collect();
     let unused: BTreeSet<&str> = granted.difference(&used).map(String::as_str).collect();
     assert_eq!(unused, UNUSED.iter().copied().collect(), "granted, and never asked for");
+}
+
+/// The Secret and the webhook configurations that an installation has. They are asked about nothing: nobody resolves the
+/// name of the Service here.
+async fn apply_webhooks(client: &Client) {
+    let mut objects = manifests::read(&repository("charts/kustomize/manager.yaml")).expect("is YAML");
+    objects.retain(|it| it["kind"] == "Secret" || it["webhooks"].is_array());
+    let configurations = objects.iter_mut().filter(|it| it["webhooks"].is_array());
+    for webhook in configurations.filter_map(|it| it["webhooks"].as_array_mut()).flatten() {
+        webhook["rules"][0]["apiGroups"] = json!(["nobody.example.dev"]);
+    }
+    assert_eq!(objects.len(), 3, "{objects:#?}");
+    manifests::apply(client, &objects).await.unwrap_or_else(|error| panic!("{}", chain(&error)));
 }
 
 /// The shipped runtimes, one of them as upstream before v2.3 left it, and one of another MPI.
