@@ -2,6 +2,7 @@
 
 mod figures;
 mod life;
+mod poison;
 mod policies;
 mod problems;
 mod process;
