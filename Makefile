@@ -38,7 +38,7 @@ fuzz: ## Each fuzz target for FUZZ_SECONDS (60), with a nightly compiler and car
 	@fuzz/run $(FUZZ_TARGETS)
 
 chaos: ## 300 TrainJobs under 300 kills, a bad network and restarts of the API server; CHAOS=JOBS,KILLS for other numbers
-	@TRAINMASTER_CHAOS=$(or $(CHAOS),300,300) cargo test --test cluster -- controller::chaos --nocapture --test-threads=1
+	@TRAINMASTER_CHAOS=$${CHAOS:-300,300} cargo test --test cluster -- controller::chaos --nocapture --test-threads=1
 
 cluster: ## Build the programs of the control plane that are not in the cache yet
 	@cargo run --quiet --example demo -- --build
