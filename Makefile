@@ -4,7 +4,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 CACHE = $${TRAINMASTER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/trainmaster}
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz chaos cluster control-plane clean-cache schemas crds
+.PHONY: help demo test bench fuzz chaos cluster control-plane clean-cache schemas crds manifests
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -16,19 +16,24 @@ demo: ## One TrainJob to Complete on a real control plane, gone afterwards; KEEP
 test: ## Everything that must hold: format, lints, docs, tests, tests on a real control plane
 	@mkdir -p $(TARGET) && rm -rf $(TARGET)/cluster-logs && : >$(TARGET)/results.txt
 	$(call section,format,cargo fmt --check)
-	$(call section,lints,cargo clippy --all-targets -- -D warnings && cargo clippy --test cluster -- -D warnings)
+	$(call section,lints,cargo clippy --all-targets -- -D warnings && cargo clippy --test cluster --test live -- -D warnings)
 	$(call section,library alone,cargo clippy --lib --no-default-features -- -D warnings)
 	$(call section,documentation,RUSTDOCFLAGS='-D warnings' cargo doc --no-deps)
 	$(call section,tests,cargo test)
 	@cargo run --quiet --example demo -- --build
 	$(call section,tests on a control plane,TRAINMASTER_LOGS=$(abspath $(TARGET))/cluster-logs cargo test --test cluster)
+	$(call section,recorded cases on it,TRAINMASTER_LOGS=$(abspath $(TARGET))/cluster-logs cargo test --test live)
 	@cat $(TARGET)/results.txt
 
 schemas: ## Write src/schema/data again from the pinned modules
 	@UPDATE_GOLDENS=1 cargo test --quiet --test schemas generated::schema_data
 
-crds: ## Write charts/trainmaster/crds again from src/api/types.json
+crds: ## Write charts/trainmaster/files/crds again from src/api/types.json
 	@UPDATE_GOLDENS=1 cargo test --quiet --test schemas generated::crds
+
+manifests: ## Write the roles of the chart and charts/kustomize again from code, policies and chart
+	@UPDATE_GOLDENS=1 cargo test --quiet --test cli chart::
+	@UPDATE_GOLDENS=1 cargo test --quiet --test cluster chart::plain_manifests
 
 bench: ## How long things take, and what they allocate
 	@cargo bench --no-default-features --bench time

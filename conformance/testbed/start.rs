@@ -83,6 +83,7 @@ impl ControlPlane {
             port,
             service_accounts: options.controller_manager,
             audit_log: (!options.audited.is_empty()).then_some(&audit_log),
+            admission_plugins: &options.admission_plugins,
         };
         let program = self.assets.path("kube-apiserver")?;
         self.spawn("kube-apiserver", programs::api_server(&program, &server))?;
