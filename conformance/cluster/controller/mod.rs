@@ -1,7 +1,9 @@
 //! `trainmaster controller` on a real control plane.
 
+mod chaos;
 mod figures;
 mod life;
+mod poison;
 mod policies;
 mod problems;
 mod process;
