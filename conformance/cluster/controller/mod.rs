@@ -7,5 +7,6 @@ mod problems;
 mod process;
 mod rendered;
 mod restart;
+mod rights;
 mod sdk;
 mod support;

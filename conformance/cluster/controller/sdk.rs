@@ -5,10 +5,12 @@ use std::process::Command;
 
 use super::support::Cluster;
 use crate::support::everything;
-use crate::testbed::{ADMIN, User};
+use crate::testbed::{ADMIN, User, manifests};
 
 /// Names the Python that has the SDK; `make sdk` sets it.
 const PYTHON: &str = "TRAINMASTER_SDK_PYTHON";
+/// By what the SDK knows that there is a control plane, and that its users may read it.
+const PUBLIC: &str = "kubeflow-trainer-public";
 /// Whom the SDK works for, with the rights of `access.yaml`.
 const USER: &str = "scientist";
 
@@ -22,11 +24,15 @@ async fn the_python_sdk_works_unchanged() {
     };
     let mut options = everything();
     options.users.push(User { name: USER.to_owned(), groups: Vec::new() });
-    options
-        .manifests
-        .extend([repository("charts/trainmaster/runtimes"), repository("conformance/sdk/access.yaml")]);
+    options.manifests.extend(
+        ["charts/trainmaster/runtimes", "charts/kustomize/namespace.yaml", "conformance/sdk/access.yaml"]
+            .map(repository),
+    );
     options.logs = Some(repository("conformance/sdk/pods.log"));
     let cluster = Cluster::start(&options).await;
+    let manager = manifests::read(&repository("charts/kustomize/manager.yaml")).expect("is YAML");
+    let public: Vec<_> = manager.into_iter().filter(|it| it["metadata"]["name"] == PUBLIC).collect();
+    manifests::apply(&cluster.client().await, &public).await.expect("applies");
     let mut calls = Command::new(python);
     calls.arg(repository("conformance/sdk/calls.py")).env("PYTHONDONTWRITEBYTECODE", "1");
     calls.env("KUBECONFIG", cluster.control_plane.kubeconfig(USER));
