@@ -12,4 +12,5 @@ mod restart;
 mod rights;
 mod serving;
 mod serving_client;
+mod sdk;
 mod support;
