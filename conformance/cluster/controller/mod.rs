@@ -14,3 +14,4 @@ mod serving;
 mod serving_client;
 mod sdk;
 mod support;
+pub(crate) mod support;
