@@ -15,6 +15,8 @@ mod exit;
 mod random;
 #[cfg(feature = "controller")]
 mod telemetry;
+#[cfg(feature = "controller")]
+mod webhook;
 
 use std::process::ExitCode;
 
