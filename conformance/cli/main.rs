@@ -19,6 +19,7 @@
     reason = "a test fails by panicking and reads the files of the tree"
 )]
 
+mod chart;
 mod command;
 mod contributing;
 mod hostile;

@@ -17,6 +17,7 @@
 
 mod admission;
 mod legacy;
+mod recorded;
 mod rendered;
 mod replay;
 

@@ -158,6 +158,7 @@ fn parts(op: &mut Op) -> Vec<&mut Node> {
         | Op::Has { operand, .. }
         | Op::Not(operand)
         | Op::Negate(operand)
+        | Op::HasValue(operand)
         | Op::Conform(_, operand) => vec![operand],
         Op::Index(operands)
         | Op::OptionalIndex(operands)

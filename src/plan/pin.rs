@@ -66,11 +66,17 @@ pub(crate) fn pin(train_job: &Value, runtime: &Value) -> Value {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": { "name": name },
-        "data": { KEY: yaml::emit(&pinned_form(runtime)) },
+        "data": { KEY: pinned_form(runtime) },
     })
 }
 
-fn pinned_form(runtime: &Value) -> Value {
+fn pinned_form(runtime: &Value) -> String {
+    let metadata = Value::Object(pinned_metadata(runtime));
+    let field = |name| (name, runtime.get(name).unwrap_or(&Value::Null));
+    yaml::emit_map([field("apiVersion"), field("kind"), ("metadata", &metadata), field("spec")])
+}
+
+fn pinned_metadata(runtime: &Value) -> Map<String, Value> {
     const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
     let mut kept = Map::new();
     for field in ["name", "namespace", "labels", "annotations"] {
@@ -84,10 +90,7 @@ fn pinned_form(runtime: &Value) -> Value {
             kept.remove("annotations");
         }
     }
-    let field = |name: &str| Some((name.to_owned(), runtime.get(name)?.clone()));
-    let mut pinned: Map<_, _> = ["apiVersion", "kind", "spec"].into_iter().filter_map(field).collect();
-    pinned.insert("metadata".to_owned(), Value::Object(kept));
-    Value::Object(pinned)
+    kept
 }
 
 /// The runtime that `config_map` pins for `train_job`.

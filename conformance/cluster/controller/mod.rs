@@ -7,4 +7,5 @@ mod problems;
 mod process;
 mod rendered;
 mod restart;
+mod rights;
 mod support;

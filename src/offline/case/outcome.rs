@@ -62,8 +62,8 @@ impl Outcome {
     pub fn cover(&self, coverage: &mut Coverage) {
         for plan in &self.plans {
             for write in plan.trace.writes() {
-                if let Some(span) = &write.span {
-                    coverage.wrote(&write.policy, &write.rule, span.source());
+                if let Some(span) = write.span() {
+                    coverage.wrote(write.policy(), write.rule(), span.source());
                 }
             }
             plan.children.iter().for_each(|child| coverage.acted(&child.span));

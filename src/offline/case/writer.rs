@@ -46,16 +46,16 @@ fn different(before: &Value, after: &Value) -> Vec<FieldPath> {
 
 fn writer(plan: &Plan, child: &Child, path: &FieldPath) -> String {
     let places = if child.workload { places(&child.object, path) } else { Vec::new() };
-    let is_it = |it: &&Written| {
-        places
-            .iter()
-            .any(|(target, path)| *target == it.target && (it.path.contains(path) || path.contains(&it.path)))
+    let is_it = |it: &Written| {
+        places.iter().any(|(target, path)| {
+            *target == it.target() && (it.path().contains(path) || path.contains(&it.path()))
+        })
     };
-    match plan.trace.writes().iter().rev().find(is_it) {
-        Some(Written { policy, rule, .. }) if policy.is_empty() => format!("set by `{rule}` of the TrainJob"),
-        Some(Written { policy, rule, span, .. }) => {
-            let span = span.as_ref().map(|span| format!(", {span}")).unwrap_or_default();
-            format!("set by `{rule}` of policy `{policy}`{span}")
+    match plan.trace.writes().rev().find(is_it) {
+        Some(it) if it.policy().is_empty() => format!("set by `{}` of the TrainJob", it.rule()),
+        Some(it) => {
+            let span = it.span().map(|span| format!(", {span}")).unwrap_or_default();
+            format!("set by `{}` of policy `{}`{span}", it.rule(), it.policy())
         }
         None if child.workload => "the runtime's".to_owned(),
         None => format!("made by `{}` of policy `{}`, {}", child.resource, child.policy, child.span),

@@ -9,6 +9,8 @@ mod completion;
 mod explain;
 mod input;
 mod output;
+#[cfg(feature = "controller")]
+mod rbac;
 mod render;
 mod test;
 mod version;
@@ -52,6 +54,8 @@ enum Verb {
     Test(test::Args),
     #[cfg(feature = "controller")]
     Controller(controller::Flags),
+    #[cfg(feature = "controller")]
+    Rbac(rbac::Args),
     Explain(explain::Args),
     Version(version::Args),
     Completion(completion::Args),
@@ -70,6 +74,8 @@ pub(crate) fn main() -> Exit {
         Verb::Test(args) => test::run(args, &mut output),
         #[cfg(feature = "controller")]
         Verb::Controller(flags) => Ok(controller::run(flags, &mut output)),
+        #[cfg(feature = "controller")]
+        Verb::Rbac(args) => rbac::run(args, &mut output),
         Verb::Explain(args) => explain::run(args, &mut output),
         Verb::Version(args) => version::run(args, &mut output),
         Verb::Completion(args) => completion::run(args, &mut output),

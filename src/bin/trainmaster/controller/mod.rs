@@ -10,6 +10,7 @@
 //! written. A TrainJob that runs, and of whose objects none has changed since, is not planned, and so nothing is read
 //! for it after a restart.
 
+pub(crate) mod access;
 mod admission;
 mod cache;
 mod cluster;
