@@ -8,4 +8,6 @@ mod process;
 mod rendered;
 mod restart;
 mod rights;
+mod serving;
+mod serving_client;
 mod support;
