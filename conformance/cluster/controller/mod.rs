@@ -1,5 +1,6 @@
 //! `trainmaster controller` on a real control plane.
 
+mod admission;
 mod figures;
 mod life;
 mod policies;
