@@ -7,11 +7,12 @@
 //! Of TrainJobs and runtimes everything is kept but who manages which field; of a JobSet its owner, whether it is
 //! suspended, its status and a digest of what we have applied; of other children only whose they are; of what belongs to
 //! nobody here one number, so that a name that is taken is known to be. A child whose digest is that of the plan is not
-//! written. A TrainJob that runs, and of whose objects none has changed since, is not planned, and so nothing is read
-//! for it after a restart.
+//! written. A TrainJob that runs, and of whose objects none has changed since, is not planned. After a restart it is enough
+//! that all of its objects are there, and so nothing is read for it unless one is missing.
 
 pub(crate) mod access;
 mod admission;
+mod apply;
 mod cache;
 mod cluster;
 mod discovery;
