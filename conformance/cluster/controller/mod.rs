@@ -10,6 +10,7 @@ mod process;
 mod rendered;
 mod restart;
 mod rights;
+mod sdk;
 mod serving;
 mod serving_client;
-mod support;
+pub(crate) mod support;

@@ -11,6 +11,7 @@
 //! that all of its objects are there, and so nothing is read for it unless one is missing.
 
 pub(crate) mod access;
+mod admission;
 mod apply;
 mod cache;
 mod cluster;
