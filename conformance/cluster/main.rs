@@ -19,3 +19,4 @@ mod controller;
 mod crds;
 mod kueue;
 mod pods;
+mod proxy;
