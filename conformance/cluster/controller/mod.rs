@@ -1,5 +1,6 @@
 //! `trainmaster controller` on a real control plane.
 
+mod admission;
 mod chaos;
 mod figures;
 mod life;

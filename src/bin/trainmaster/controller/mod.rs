@@ -34,7 +34,7 @@ use crate::{
     cli::{Output, read},
     config::{self, Settings},
     exit::Exit,
-    serving::{self, Answer, Keeper, Serving, Source, Trust, body, plain},
+    serving::{self, Answer, Keeper, Serving, Source, Trust},
     telemetry::{self, LogFormat},
 };
 use cache::Cache;
@@ -42,7 +42,7 @@ use clap::Args;
 use cluster::Cluster;
 use error::Chain;
 use health::Readiness;
-use hyper::{Request, StatusCode, body::Incoming};
+use hyper::{Request, body::Incoming};
 use kube::{
     Client, Config as ClientConfig,
     config::{KubeConfigOptions, Kubeconfig},
@@ -111,8 +111,6 @@ pub(crate) struct Flags {
     log_format: LogFormat,
 }
 
-/// Bytes of a review: two objects of the size that an API server takes, and what it says about them.
-const REVIEW_LIMIT: usize = 8 << 20;
 /// In seconds: kubelets bring changed ConfigMaps to pods within about a minute and a half.
 const OVERLAP: u64 = 120;
 
@@ -210,7 +208,9 @@ async fn control(flags: &Flags, settings: &Settings) -> Result<(), Error> {
     if let Some(listener) = listen(settings.webhook.as_deref().unwrap_or(WEBHOOKS), "webhooks").await? {
         trust = Some(keeper.trust.subscribe());
         let tls = serving::acceptor(&settings.tls, Arc::clone(&keeper.serving))?;
-        background.spawn(servers.run(listener, tls, no_webhook));
+        let known = Arc::clone(&shared);
+        let answer = move |request| admission::answer(Arc::clone(&known), request);
+        background.spawn(servers.run(listener, tls, answer));
         background.spawn(serving::keep(keeper));
     }
     if let Some(listener) =
@@ -305,15 +305,6 @@ impl Servers {
             drop(token);
             std::future::pending::<()>().await;
         }
-    }
-}
-
-/// No webhook is answered yet. What is asked is read, so that the connection can go on.
-async fn no_webhook(request: Request<Incoming>) -> Answer {
-    let path = request.uri().path().to_owned();
-    match body(request.into_body(), REVIEW_LIMIT).await {
-        Ok(_) => plain(StatusCode::NOT_FOUND, format!("there is no webhook {path}")),
-        Err(error) => plain(error.status(), error.to_string()),
     }
 }
 
