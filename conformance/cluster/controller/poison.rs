@@ -7,6 +7,7 @@ use std::fs;
 use kube::api::{DynamicObject, PostParams};
 use serde_json::{Value, json};
 
+use super::policies::Folder;
 use super::support::{Cluster, Namespace, api_server, message, runtime, settle, train_job};
 use crate::support::{condition, eventually, object};
 
@@ -261,10 +262,9 @@ spec:
 
 #[tokio::test]
 async fn parameters_of_a_config_map_that_changes_reach_suspended_trainjobs_and_wrong_ones_block_them() {
-    let folder = std::env::temp_dir().join(format!("trainmaster-parameters-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("makes a folder");
-    fs::write(folder.join("greeting.yaml"), GREETING).expect("writes a policy");
-    let flags = ["--policy-dir", folder.to_str().expect("a path in UTF-8")];
+    let folder = Folder::new("parameters");
+    folder.write("greeting.yaml", GREETING);
+    let flags = ["--policy-dir", folder.0.to_str().expect("a path in UTF-8")];
     let mut cluster = Cluster::without_controller(&api_server()).with_flags(flags);
     cluster.start_controller().await;
     let namespace = cluster.namespace("parameters").await;
@@ -291,7 +291,6 @@ async fn parameters_of_a_config_map_that_changes_reach_suspended_trainjobs_and_w
     namespace.once_is_not("greets", "Blocked").await;
     namespace.delete(&maps, "greetings").await;
     greets("hello").await;
-    fs::remove_dir_all(folder).expect("removes the folder");
 }
 
 #[tokio::test]
