@@ -19,7 +19,7 @@ use std::{
 };
 
 /// How long a request may take.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// A cluster with a controller that runs TrainJobs.
 pub(crate) struct Cluster {
@@ -129,9 +129,9 @@ impl Cluster {
     }
 
     async fn send(&self, method: &Method, path: &str, body: Option<&Value>) -> Answer {
-        let content = match method {
-            &Method::PATCH if body.is_some_and(Value::is_array) => "application/json-patch+json",
-            &Method::PATCH => "application/merge-patch+json",
+        let content = match *method {
+            Method::PATCH if body.is_some_and(Value::is_array) => "application/json-patch+json",
+            Method::PATCH => "application/merge-patch+json",
             _ => "application/json",
         };
         let bytes = body.map(|it| it.to_string().into_bytes()).unwrap_or_default();

@@ -34,7 +34,7 @@ use std::{
     fmt::Write as _,
     io::Write as _,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 /// How many cases run at a time.
@@ -59,9 +59,7 @@ async fn run(name: &str) {
     let cluster = Cluster::find().await;
     let (cluster, list) = (&cluster, &list);
     let driven = stable.into_iter().map(async move |case| {
-        let patience =
-            if list.get(&case.id).is_some() { Duration::from_secs(2) } else { Duration::from_secs(10) };
-        let found = drive(cluster, &case, patience).await;
+        let found = drive(cluster, &case, &list.subjects(&case.id)).await;
         (case, found)
     });
     let mut driven: Vec<(Case, Found)> =

@@ -71,23 +71,29 @@ impl ControlPlane {
     async fn start_api_server(&mut self, options: &Options) -> Result<(), Error> {
         let folder = self.folder().to_owned();
         self.spawn("etcd", programs::etcd(&self.assets.path("etcd")?, &folder))?;
-        let program = self.assets.path("kube-apiserver")?;
-        let audit_log = folder.join(programs::AUDIT_LOG);
         self.with_port(async |control_plane, port| {
             control_plane.server = format!("https://127.0.0.1:{port}");
             control_plane.write_kubeconfigs()?;
-            let server = ApiServer {
-                folder: &folder,
-                port,
-                service_accounts: options.controller_manager,
-                audit_log: (!options.audited.is_empty()).then_some(&audit_log),
-                admission_plugins: &options.admission_plugins,
-            };
-            control_plane.spawn("kube-apiserver", programs::api_server(&program, &server))?;
-            let client = control_plane.client(ADMIN).await?;
-            control_plane.wait("the API server was not ready", async || is_ready(&client).await).await
+            control_plane.run_api_server(options, port).await
         })
         .await
+    }
+
+    /// Starts the API server on the port and waits until it serves.
+    pub(super) async fn run_api_server(&mut self, options: &Options, port: u16) -> Result<(), Error> {
+        let folder = self.folder().to_owned();
+        let audit_log = folder.join(programs::AUDIT_LOG);
+        let server = ApiServer {
+            folder: &folder,
+            port,
+            service_accounts: options.controller_manager,
+            audit_log: (!options.audited.is_empty()).then_some(&audit_log),
+            admission_plugins: &options.admission_plugins,
+        };
+        let program = self.assets.path("kube-apiserver")?;
+        self.spawn("kube-apiserver", programs::api_server(&program, &server))?;
+        let client = self.client(ADMIN).await?;
+        self.wait("the API server was not ready", async || is_ready(&client).await).await
     }
 
     fn start_controllers(&mut self, options: &Options) -> Result<(), Error> {

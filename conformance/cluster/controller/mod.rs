@@ -1,7 +1,9 @@
 //! `trainmaster controller` on a real control plane.
 
+mod chaos;
 mod figures;
 mod life;
+mod poison;
 mod policies;
 mod problems;
 mod process;
@@ -9,4 +11,6 @@ mod rendered;
 mod restart;
 mod rights;
 mod sdk;
-mod support;
+mod serving;
+mod serving_client;
+pub(crate) mod support;
