@@ -4,7 +4,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 CACHE = $${TRAINMASTER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/trainmaster}
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz cluster control-plane clean-cache schemas crds
+.PHONY: help demo test bench fuzz cluster control-plane clean-cache schemas crds truth
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -37,13 +37,22 @@ bench: ## How long things take, and what they allocate
 fuzz: ## Each fuzz target for FUZZ_SECONDS (60), with a nightly compiler and cargo-fuzz; fuzz/README.md
 	@fuzz/run $(FUZZ_TARGETS)
 
+truth: ## TrainJobs with the real frameworks, as root; conformance/truth/README.md. One of them: truth-torch, truth-mpi ...
+	@cargo build --quiet --bin trainmaster
+	@conformance/truth/run
+
+truth-%:
+	@cargo build --quiet --bin trainmaster
+	@conformance/truth/run $*
+
 cluster: ## Build the programs of the control plane that are not in the cache yet
 	@cargo run --quiet --example demo -- --build
 
 control-plane: ## Start a control plane with the CRDs, leave it running, say how to use and end it
 	@cargo run --quiet --example demo -- --control-plane
 
-clean-cache: ## Remove the built programs of the control plane
+clean-cache: ## Remove the built programs of the control plane, and the images with the frameworks
+	@rm -rf "$(CACHE)/truth"
 	@for go_mod in conformance/testbed/*/go.mod; do \
 		name=$${go_mod%/go.mod}; rm -rf "$(CACHE)/$${name##*/}"-v*; \
 	done
