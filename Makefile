@@ -4,7 +4,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 CACHE = $${TRAINMASTER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/trainmaster}
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz cluster control-plane clean-cache schemas crds
+.PHONY: help demo test bench fuzz cluster control-plane clean-cache schemas crds manifests
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -27,8 +27,12 @@ test: ## Everything that must hold: format, lints, docs, tests, tests on a real 
 schemas: ## Write src/schema/data again from the pinned modules
 	@UPDATE_GOLDENS=1 cargo test --quiet --test schemas generated::schema_data
 
-crds: ## Write charts/trainmaster/crds again from src/api/types.json
+crds: ## Write charts/trainmaster/files/crds again from src/api/types.json
 	@UPDATE_GOLDENS=1 cargo test --quiet --test schemas generated::crds
+
+manifests: ## Write the roles of the chart and charts/kustomize again from code, policies and chart
+	@UPDATE_GOLDENS=1 cargo test --quiet --test cli chart::
+	@UPDATE_GOLDENS=1 cargo test --quiet --test cluster chart::plain_manifests
 
 bench: ## How long things take, and what they allocate
 	@cargo bench --no-default-features --bench time

@@ -12,6 +12,8 @@ mod testbed;
 
 mod support;
 
+mod chart;
+mod columns;
 mod control_plane;
 mod controller;
 mod crds;

@@ -22,7 +22,7 @@ pub(crate) mod assets;
 pub(crate) mod audit;
 pub(crate) mod builds;
 mod certificates;
-mod go;
+pub(crate) mod go;
 pub(crate) mod manifests;
 mod process_group;
 mod programs;

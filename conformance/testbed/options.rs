@@ -14,6 +14,8 @@ pub(crate) struct Options {
     pub(crate) users: Vec<User>,
     /// Names of the users whose requests are logged, for [`ControlPlane::audit`].
     pub(crate) audited: Vec<String>,
+    /// Admission plug-ins of the API server besides those that are on by default.
+    pub(crate) admission_plugins: Vec<&'static str>,
     pub(crate) crds: Vec<Crd>,
     /// YAML files, or folders of them, that are applied before any controller starts: CRDs of our own, for example.
     pub(crate) manifests: Vec<PathBuf>,
@@ -46,6 +48,7 @@ impl Options {
         Self {
             users: vec![User::master(CONTROLLER)],
             audited: vec![CONTROLLER.to_owned()],
+            admission_plugins: Vec::new(),
             crds: Vec::new(),
             manifests: Vec::new(),
             controller_manager: false,

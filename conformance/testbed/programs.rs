@@ -38,6 +38,8 @@ pub(crate) struct ApiServer<'a> {
     pub(crate) service_accounts: bool,
     /// Where the requests that `AUDIT_POLICY` selects are logged.
     pub(crate) audit_log: Option<&'a Path>,
+    /// Admission plug-ins besides the usual ones.
+    pub(crate) admission_plugins: &'a [&'static str],
 }
 
 /// Names of the files that more than one program reads, in the control plane's folder.
@@ -68,6 +70,9 @@ pub(crate) fn api_server(program: &Path, server: &ApiServer<'_>) -> Command {
         ("--token-auth-file", file(TOKENS)),
     ] {
         command.arg(flag).arg(path);
+    }
+    if !server.admission_plugins.is_empty() {
+        command.args(["--enable-admission-plugins", &server.admission_plugins.join(",")]);
     }
     if !server.service_accounts {
         command.args(["--disable-admission-plugins", "ServiceAccount"]);

@@ -76,6 +76,7 @@ impl ControlPlane {
                 port,
                 service_accounts: options.controller_manager,
                 audit_log: (!options.audited.is_empty()).then_some(&audit_log),
+                admission_plugins: &options.admission_plugins,
             };
             control_plane.spawn("kube-apiserver", programs::api_server(&program, &server))?;
             let client = control_plane.client(ADMIN).await?;

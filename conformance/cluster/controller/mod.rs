@@ -7,6 +7,7 @@ mod problems;
 mod process;
 mod rendered;
 mod restart;
+mod rights;
 mod serving;
 mod serving_client;
 mod support;

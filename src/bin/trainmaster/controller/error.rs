@@ -57,6 +57,10 @@ impl Error {
         matches!(self, Error::Refused(status) if status.is_conflict())
     }
 
+    pub(super) fn is_already_there(&self) -> bool {
+        matches!(self, Error::Refused(status) if status.is_already_exists())
+    }
+
     /// How long the API server asks to be left alone.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         let Error::Refused(status) = self else { return None };
