@@ -3,17 +3,15 @@
 //! [`parse`] reads it; `config.json` beside this file says what there is. What later versions will serve is read and
 //! checked now, and [`Settings::unserved`] names it.
 
-use crate::serving::TlsSettings;
-use std::sync::LazyLock;
+use crate::{gates, serving::TlsSettings};
+use std::{collections::BTreeSet, sync::LazyLock};
 use trainmaster::{
-    diagnostic::{Diagnostic, Place, Source, Span, codes, sort},
+    diagnostic::{Diagnostic, Source, Span, codes, sort},
     object::path::Step as PathStep,
     schema::{FieldError, Schemas, Shape, TypeId, validate},
     yaml::{self, Node, Step},
 };
 
-/// The only feature gate that upstream has.
-const GATES: [&str; 1] = ["TrainJobStatus"];
 /// The key of `groupKindConcurrency` that counts here.
 const TRAIN_JOB: &str = "TrainJob.trainer.kubeflow.org";
 /// Where webhooks are answered unless the file says otherwise.
@@ -30,6 +28,10 @@ pub(crate) struct Settings {
     pub(crate) certificates: Certificates,
     /// `tls`.
     pub(crate) tls: TlsSettings,
+    /// `statusServer.port`.
+    pub(crate) status_port: Option<u16>,
+    /// The `featureGates` that are on.
+    pub(crate) gates: BTreeSet<String>,
     /// How many TrainJobs may be looked at at a time.
     pub(crate) concurrency: Option<usize>,
     /// The parts that are set and that nothing serves yet.
@@ -72,39 +74,12 @@ pub(crate) fn parse(source: &Source) -> Result<Settings, Vec<Diagnostic>> {
     let errors = validate(schemas, *ty, &document.to_json(), None);
     diagnostics.extend(errors.iter().map(|error| refused(document, error)));
     for entry in document.get("featureGates").and_then(Node::as_map).into_iter().flatten() {
-        if let Err(diagnostic) = gate(&entry.key, entry.key_span.clone().into()) {
+        if let Err(diagnostic) = gates::check(&entry.key, entry.key_span.clone().into()) {
             diagnostics.push(*diagnostic);
         }
     }
     sort(&mut diagnostics);
     if diagnostics.is_empty() { Ok(settings(document)) } else { Err(diagnostics) }
-}
-
-/// Checks `--feature-gates`: `NAME=true,NAME=false`. Returns those that are on.
-pub(crate) fn gates(text: &str) -> Result<Vec<String>, Box<Diagnostic>> {
-    let mut on = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        match part.split_once('=') {
-            Some((name, value @ ("true" | "false"))) => {
-                gate(name, Place::Nowhere)?;
-                on.extend((value == "true").then(|| name.to_owned()));
-            }
-            _ => {
-                let message = format!("`{part}` is no feature gate with a value: NAME=true or NAME=false");
-                return Err(Box::new(Diagnostic::error(codes::YAML_VALUE, Place::Nowhere, message)));
-            }
-        }
-    }
-    Ok(on)
-}
-
-fn gate(name: &str, place: Place) -> Result<(), Box<Diagnostic>> {
-    if GATES.contains(&name) {
-        return Ok(());
-    }
-    let diagnostic =
-        Diagnostic::error(codes::UNKNOWN_WORD, place, format!("there is no feature gate `{name}`"));
-    Err(Box::new(diagnostic.help(format!("known feature gates: {}", GATES.join(", ")))))
 }
 
 /// The types of the file. A test holds that they can be read.
@@ -142,13 +117,16 @@ fn refused(document: &Node, error: &FieldError) -> Diagnostic {
 
 fn settings(document: &Node) -> Settings {
     let concurrency = at(document, "controller.groupKindConcurrency").and_then(|it| it.get(TRAIN_JOB));
-    let later = ["leaderElection", "metrics", "clientConnection", "statusServer", "featureGates"];
+    let status_port = at(document, "statusServer.port").and_then(Node::as_i64);
+    let later = ["leaderElection", "metrics", "clientConnection"];
     Settings {
         health: text(document, "health.healthProbeBindAddress"),
         concurrency: concurrency.and_then(Node::as_i64).and_then(|it| usize::try_from(it).ok()),
         webhook: webhook(document),
         certificates: certificates(document),
         tls: tls(document),
+        status_port: status_port.and_then(|it| u16::try_from(it).ok()),
+        gates: gates(document),
         unserved: later.into_iter().filter(|name| document.get(name).is_some()).collect(),
     }
 }
@@ -172,6 +150,14 @@ fn certificates(document: &Node) -> Certificates {
         service: name("certManagement.webhookServiceName", service),
         secret: name("certManagement.webhookSecretName", secret),
     }
+}
+
+fn gates(document: &Node) -> BTreeSet<String> {
+    let mut on = BTreeSet::new();
+    for entry in document.get("featureGates").and_then(Node::as_map).into_iter().flatten() {
+        gates::set(&mut on, &entry.key, entry.value.as_bool() == Some(true));
+    }
+    on
 }
 
 fn tls(document: &Node) -> TlsSettings {
@@ -236,14 +222,16 @@ featureGates: {TrainJobStatus: false}
         assert_eq!(settings.webhook.as_deref(), Some(":9443"));
         let names = (settings.certificates.service.as_str(), settings.certificates.secret.as_str());
         assert_eq!((settings.certificates.enable, names), (true, ("s", "t")));
-        assert_eq!(settings.unserved, ["leaderElection", "metrics", "clientConnection", "featureGates"]);
+        assert_eq!(settings.unserved, ["leaderElection", "metrics", "clientConnection"]);
+        assert_eq!((settings.status_port, settings.gates.len()), (None, 0));
     }
 
     #[test]
     fn what_the_file_does_not_say_is_as_upstream_has_it() {
         assert_eq!(parsed("").unwrap(), Settings::default());
         let text = "webhook: {host: 127.0.0.1}\ncertManagement: {enable: false, webhookSecretName: ''}\n\
-                    tls: {minVersion: VersionTLS13, cipherSuites: [A], nextProtos: [h2]}\n";
+                    tls: {minVersion: VersionTLS13, cipherSuites: [A], nextProtos: [h2]}\n\
+                    statusServer: {port: 1, qps: 5, burst: 10}\nfeatureGates: {TrainJobStatus: true}\n";
         let settings = parsed(text).unwrap();
         assert_eq!(settings.webhook.as_deref(), Some("127.0.0.1:9443"));
         assert_eq!(settings.certificates, Certificates { enable: false, ..Certificates::default() });
@@ -253,6 +241,8 @@ featureGates: {TrainJobStatus: false}
             next_protocols: vec!["h2".to_owned()],
         };
         assert_eq!(settings.tls, tls);
+        assert_eq!(settings.status_port, Some(1));
+        assert_eq!(settings.gates.into_iter().collect::<Vec<_>>(), ["TrainJobStatus"]);
     }
 
     #[test]
@@ -274,15 +264,6 @@ featureGates: {TrainJobStatus: false}
     fn no_configuration_is_no_configuration() {
         for text in ["a: 1", "", "- a", "a: [}", "---\n---\n"] {
             assert!(parse(&Source::new("config.yaml", text)).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn feature_gates_are_known_and_have_a_value() {
-        assert_eq!(gates("TrainJobStatus=true").unwrap(), ["TrainJobStatus"]);
-        assert!(gates("TrainJobStatus=false,").unwrap().is_empty());
-        for wrong in ["TrainJobStatus", "Other=true", "TrainJobStatus=yes"] {
-            assert!(gates(wrong).is_err(), "{wrong}");
         }
     }
 }

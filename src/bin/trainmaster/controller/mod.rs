@@ -34,6 +34,7 @@ use crate::{
     cli::{Output, read},
     config::{self, Settings},
     exit::Exit,
+    gates,
     serving::{self, Answer, Keeper, Serving, Source, Trust},
     telemetry::{self, LogFormat},
 };
@@ -176,10 +177,8 @@ fn settings(flags: &Flags) -> Result<Settings, Vec<Diagnostic>> {
         let [source] = sources.as_slice() else { return Err(diagnostics) };
         settings = config::parse(source)?;
     }
-    let gates = config::gates(&flags.feature_gates.join(",")).map_err(|diagnostic| vec![*diagnostic])?;
-    if !gates.is_empty() && !settings.unserved.contains(&"featureGates") {
-        settings.unserved.push("featureGates");
-    }
+    let switched = gates::switch(&mut settings.gates, &flags.feature_gates.join(","));
+    switched.map_err(|diagnostic| vec![*diagnostic])?;
     settings.health = flags.health_bind_address.clone().or(settings.health);
     settings.webhook = flags.webhook_bind_address.clone().or(settings.webhook);
     Ok(settings)
@@ -195,7 +194,7 @@ async fn control(flags: &Flags, settings: &Settings) -> Result<(), Error> {
     let (queue, requests) = Queue::new();
     let mut folder = flags.policy_dir.as_deref().map(Folder::new);
     let policies = policies(folder.as_mut())?;
-    let config = config();
+    let config = config(settings);
     let keeper = keeper(flags, settings, &config.namespace, &client);
     let cache = Cache::new(policies, config);
     let shared = Arc::new(Shared::new(Cluster { client }, queue, cache));
@@ -243,10 +242,17 @@ async fn control(flags: &Flags, settings: &Settings) -> Result<(), Error> {
 }
 
 /// Settings that policies read: in a pod, its namespace is the controller's.
-fn config() -> Config {
+fn config(settings: &Settings) -> Config {
     let namespace = std::fs::read_to_string("/var/run/secrets/kubernetes.io/serviceaccount/namespace");
     let namespace = namespace.ok().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
-    Config { namespace: namespace.unwrap_or_else(|| Config::default().namespace), ..Config::default() }
+    let default = Config::default();
+    Config {
+        namespace: namespace.unwrap_or(default.namespace),
+        service: settings.certificates.service.clone(),
+        status_port: settings.status_port.unwrap_or(default.status_port),
+        feature_gates: settings.gates.clone(),
+        ..default
+    }
 }
 
 /// The policies to begin with. A folder that cannot be read at all is a mistake to be told at once.
