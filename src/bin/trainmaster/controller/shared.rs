@@ -10,6 +10,8 @@ use tokio::sync::{Notify, watch};
 pub(super) struct Shared {
     pub(super) cluster: Cluster,
     pub(super) queue: Queue,
+    /// Whether this process is the one that writes what TrainJobs become.
+    pub(super) writes: AtomicBool,
     /// Asks to look again which kinds are served.
     pub(super) discover: Notify,
     cache: Mutex<Cache>,
@@ -23,6 +25,7 @@ impl Shared {
         Shared {
             cluster,
             queue,
+            writes: AtomicBool::new(false),
             discover: Notify::new(),
             cache: Mutex::new(cache),
             discovered: AtomicBool::new(false),
