@@ -4,7 +4,7 @@
 //! checked now, and [`Settings::unserved`] names it.
 
 use crate::{gates, serving::TlsSettings};
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
 use trainmaster::{
     diagnostic::{Diagnostic, Source, Span, codes, sort},
     object::path::Step as PathStep,
@@ -28,8 +28,12 @@ pub(crate) struct Settings {
     pub(crate) certificates: Certificates,
     /// `tls`.
     pub(crate) tls: TlsSettings,
-    /// `statusServer.port`.
+    /// `statusServer.port`, which the Service has too.
     pub(crate) status_port: Option<u16>,
+    /// The address of the progress server, that port everywhere.
+    pub(crate) progress: Option<String>,
+    /// `leaderElection`, if it is on.
+    pub(crate) election: Option<LeaderElection>,
     /// The `featureGates` that are on.
     pub(crate) gates: BTreeSet<String>,
     /// How many TrainJobs may be looked at at a time.
@@ -59,6 +63,32 @@ impl Default for Certificates {
     }
 }
 
+/// The configuration's `leaderElection`; of what is missing, the values that upstream ships.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LeaderElection {
+    /// The Lease, and its namespace: the controller's own if empty.
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+    /// How long others wait for a leader of whom nothing is heard.
+    pub(crate) lease_duration: Duration,
+    /// How long the leader tries to renew before it gives up.
+    pub(crate) renew_deadline: Duration,
+    /// How often it is tried.
+    pub(crate) retry_period: Duration,
+}
+
+impl Default for LeaderElection {
+    fn default() -> Self {
+        LeaderElection {
+            name: "trainer.kubeflow.org".to_owned(),
+            namespace: String::new(),
+            lease_duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry_period: Duration::from_secs(2),
+        }
+    }
+}
+
 /// The settings of a configuration file; otherwise everything that is wrong with it, in order.
 pub(crate) fn parse(source: &Source) -> Result<Settings, Vec<Diagnostic>> {
     let (documents, mut diagnostics) = yaml::parse(source);
@@ -78,6 +108,7 @@ pub(crate) fn parse(source: &Source) -> Result<Settings, Vec<Diagnostic>> {
             diagnostics.push(*diagnostic);
         }
     }
+    diagnostics.extend(impatient(document));
     sort(&mut diagnostics);
     if diagnostics.is_empty() { Ok(settings(document)) } else { Err(diagnostics) }
 }
@@ -118,7 +149,7 @@ fn refused(document: &Node, error: &FieldError) -> Diagnostic {
 fn settings(document: &Node) -> Settings {
     let concurrency = at(document, "controller.groupKindConcurrency").and_then(|it| it.get(TRAIN_JOB));
     let status_port = at(document, "statusServer.port").and_then(Node::as_i64);
-    let later = ["leaderElection", "metrics", "clientConnection"];
+    let later = ["metrics", "clientConnection"];
     Settings {
         health: text(document, "health.healthProbeBindAddress"),
         concurrency: concurrency.and_then(Node::as_i64).and_then(|it| usize::try_from(it).ok()),
@@ -126,6 +157,11 @@ fn settings(document: &Node) -> Settings {
         certificates: certificates(document),
         tls: tls(document),
         status_port: status_port.and_then(|it| u16::try_from(it).ok()),
+        progress: status_port.map(|port| format!(":{port}")),
+        election: at(document, "leaderElection.leaderElect")
+            .and_then(Node::as_bool)
+            .filter(|is_on| *is_on)
+            .map(|_| election(document)),
         gates: gates(document),
         unserved: later.into_iter().filter(|name| document.get(name).is_some()).collect(),
     }
@@ -150,6 +186,57 @@ fn certificates(document: &Node) -> Certificates {
         service: name("certManagement.webhookServiceName", service),
         secret: name("certManagement.webhookSecretName", secret),
     }
+}
+
+fn election(document: &Node) -> LeaderElection {
+    let default = LeaderElection::default();
+    let time = |name: &str| duration(at(document, "leaderElection")?.get(name)?.as_str()?);
+    LeaderElection {
+        name: text(document, "leaderElection.resourceName")
+            .filter(|it| !it.is_empty())
+            .unwrap_or(default.name),
+        namespace: text(document, "leaderElection.resourceNamespace").unwrap_or_default(),
+        lease_duration: time("leaseDuration").unwrap_or(default.lease_duration),
+        renew_deadline: time("renewDeadline").unwrap_or(default.renew_deadline),
+        retry_period: time("retryPeriod").unwrap_or(default.retry_period),
+    }
+}
+
+/// Two could lead at a time, or nobody in time, if these did not follow each other.
+fn impatient(document: &Node) -> Option<Diagnostic> {
+    let LeaderElection { lease_duration, renew_deadline, retry_period, .. } = election(document);
+    let is_well = lease_duration.as_secs() > 0
+        && lease_duration > renew_deadline
+        && renew_deadline > retry_period
+        && !retry_period.is_zero();
+    let message =
+        "leaderElection: leaseDuration must be longer than renewDeadline, and that than retryPeriod";
+    let span = || at(document, "leaderElection").map_or(document.span.clone(), |it| it.span.clone());
+    (!is_well).then(|| Diagnostic::error(codes::REFUSED_FIELD, span(), message))
+}
+
+/// A duration as Go writes it: `1m30s`.
+fn duration(text: &str) -> Option<Duration> {
+    let (mut rest, mut whole) = (text, Duration::ZERO);
+    while !rest.is_empty() {
+        let end = rest.find(|it: char| !it.is_ascii_digit() && it != '.')?;
+        let (number, tail) = rest.split_at(end);
+        let end = tail.find(|it: char| it.is_ascii_digit()).unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(end);
+        let seconds = match unit {
+            "h" => 3600.0,
+            "m" => 60.0,
+            "s" => 1.0,
+            "ms" => 1e-3,
+            "us" => 1e-6,
+            "ns" => 1e-9,
+            _ => return None,
+        };
+        let part = Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok()?;
+        whole = whole.checked_add(part)?;
+        rest = tail;
+    }
+    Some(whole)
 }
 
 fn gates(document: &Node) -> BTreeSet<String> {
@@ -222,7 +309,8 @@ featureGates: {TrainJobStatus: false}
         assert_eq!(settings.webhook.as_deref(), Some(":9443"));
         let names = (settings.certificates.service.as_str(), settings.certificates.secret.as_str());
         assert_eq!((settings.certificates.enable, names), (true, ("s", "t")));
-        assert_eq!(settings.unserved, ["leaderElection", "metrics", "clientConnection"]);
+        assert_eq!(settings.unserved, ["metrics", "clientConnection"]);
+        assert_eq!(settings.election, Some(LeaderElection::default()));
         assert_eq!((settings.status_port, settings.gates.len()), (None, 0));
     }
 
@@ -241,8 +329,31 @@ featureGates: {TrainJobStatus: false}
             next_protocols: vec!["h2".to_owned()],
         };
         assert_eq!(settings.tls, tls);
-        assert_eq!(settings.status_port, Some(1));
+        assert_eq!((settings.status_port, settings.progress.as_deref()), (Some(1), Some(":1")));
         assert_eq!(settings.gates.into_iter().collect::<Vec<_>>(), ["TrainJobStatus"]);
+    }
+
+    #[test]
+    fn times_of_an_election_follow_each_other() {
+        let settings = parsed("leaderElection: {leaderElect: true, leaseDuration: 1m30s, resourceName: x}\n");
+        let expected = LeaderElection {
+            name: "x".to_owned(),
+            lease_duration: Duration::from_secs(90),
+            ..LeaderElection::default()
+        };
+        assert_eq!(settings.unwrap().election, Some(expected));
+        assert_eq!(parsed("leaderElection: {leaderElect: false}\n").unwrap().election, None);
+        for wrong in [
+            "leaseDuration: 10s",
+            "renewDeadline: 2000ms",
+            "retryPeriod: 0s",
+            "leaseDuration: 0.5s, renewDeadline: 0.4s, retryPeriod: 1ms",
+        ] {
+            let errors = parsed(&format!("leaderElection: {{leaderElect: true, {wrong}}}\n")).unwrap_err();
+            assert!(errors[0].starts_with("config.yaml:3:"), "{errors:?}");
+        }
+        assert_eq!(duration("1h1m1s1ms1us1ns"), Some(Duration::new(3661, 1_001_001)));
+        assert_eq!((duration("1"), duration("1d"), duration("99999999999999999h")), (None, None, None));
     }
 
     #[test]

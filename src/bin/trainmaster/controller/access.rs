@@ -43,6 +43,11 @@ const FIXED: &[Touched] = {
         (Cluster, "apiextensions.k8s.io", "customresourcedefinitions", &[], FOLLOWED),
         // The certificate: kept, and made known to who asks the webhooks.
         (Own, "", "secrets", &[], &["create"]),
+        // Who leads.
+        (Own, "coordination.k8s.io", "leases", &[], &["create"]),
+        (Own, "coordination.k8s.io", "leases", &[LEASE], &["get", "update"]),
+        // Whether who tells of progress may.
+        (Cluster, "authentication.k8s.io", "tokenreviews", &[], &["create"]),
         (Own, "", "secrets", &[SECRET], KEPT),
         (Cluster, WEBHOOKS, "mutatingwebhookconfigurations", &["defaulter.trainer.kubeflow.org"], KEPT),
         (Cluster, WEBHOOKS, "validatingwebhookconfigurations", &["validator.trainer.kubeflow.org"], KEPT),
@@ -51,6 +56,8 @@ const FIXED: &[Touched] = {
 
 /// The Secret with the certificate, unless the configuration names another.
 const SECRET: &str = "kubeflow-trainer-webhook-cert";
+/// The Lease, unless the configuration names another.
+const LEASE: &str = "trainer.kubeflow.org";
 const WEBHOOKS: &str = "admissionregistration.k8s.io";
 
 /// One object that is followed, and changed where it is wrong.
