@@ -33,7 +33,8 @@ async fn shared() -> &'static Cluster {
     SHARED.get_or_init(start).await
 }
 
-async fn start() -> Cluster {
+/// Starts one.
+pub(super) async fn start() -> Cluster {
     let cluster = Cluster::without_controller(&api_server());
     let namespace = cluster.namespace("kubeflow-system").await;
     let folder = cluster.control_plane.folder().join("webhooks");
