@@ -18,7 +18,6 @@ enum Scope {
     /// In every namespace, or in none.
     Cluster,
     /// In the namespace of the controller alone.
-    #[allow(dead_code, reason = "nothing is touched there yet")]
     Own,
 }
 
@@ -26,7 +25,7 @@ enum Scope {
 type Touched = (Scope, &'static str, &'static str, &'static [&'static str], &'static [&'static str]);
 
 const FIXED: &[Touched] = {
-    use Scope::Cluster;
+    use Scope::{Cluster, Own};
     &[
         (Cluster, api::GROUP, "trainjobs", &[], FOLLOWED),
         (Cluster, api::GROUP, "trainjobs/status", &[], &["patch"]),
@@ -42,9 +41,27 @@ const FIXED: &[Touched] = {
         (Cluster, "", "events", &[], &["create", "get", "patch"]),
         // Whether a kind that is missing has come.
         (Cluster, "apiextensions.k8s.io", "customresourcedefinitions", &[], FOLLOWED),
+        // The certificate: kept, and made known to who asks the webhooks.
+        (Own, "", "secrets", &[], &["create"]),
+        // Who leads.
+        (Own, "coordination.k8s.io", "leases", &[], &["create"]),
+        (Own, "coordination.k8s.io", "leases", &[LEASE], &["get", "update"]),
+        // Whether who tells of progress may.
+        (Cluster, "authentication.k8s.io", "tokenreviews", &[], &["create"]),
+        (Own, "", "secrets", &[SECRET], KEPT),
+        (Cluster, WEBHOOKS, "mutatingwebhookconfigurations", &["defaulter.trainer.kubeflow.org"], KEPT),
+        (Cluster, WEBHOOKS, "validatingwebhookconfigurations", &["validator.trainer.kubeflow.org"], KEPT),
     ]
 };
 
+/// The Secret with the certificate, unless the configuration names another.
+const SECRET: &str = "kubeflow-trainer-webhook-cert";
+/// The Lease, unless the configuration names another.
+const LEASE: &str = "trainer.kubeflow.org";
+const WEBHOOKS: &str = "admissionregistration.k8s.io";
+
+/// One object that is followed, and changed where it is wrong.
+const KEPT: &[&str] = &["list", "patch", "watch"];
 /// Objects that are looked at.
 const FOLLOWED: &[&str] = &["list", "watch"];
 /// Objects that are made, and written again where they differ; read where only their metadata are kept.
