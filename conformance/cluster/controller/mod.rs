@@ -10,7 +10,7 @@ mod problems;
 mod process;
 mod rendered;
 mod restart;
-mod rights;
+pub(crate) mod rights;
 mod sdk;
 mod serving;
 mod serving_client;
