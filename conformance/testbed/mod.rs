@@ -27,6 +27,7 @@ pub(crate) mod manifests;
 mod process_group;
 mod programs;
 pub(crate) mod users;
+mod webhooks;
 
 use std::fmt;
 use std::io;

@@ -2,12 +2,14 @@
 
 mod admission;
 mod chaos;
+mod election;
 mod figures;
 mod life;
 mod poison;
 mod policies;
 mod problems;
 mod process;
+mod progress;
 mod rendered;
 mod restart;
 pub(crate) mod rights;

@@ -32,6 +32,8 @@ const UNUSED: &[&str] = &[
     "get podgroups.scheduling.x-k8s.io",
     "get secrets",
     "get services",
+    // Asked only of who tells of progress.
+    "create tokenreviews.authentication.k8s.io",
     // Gangs of kube-scheduler, which the API server does not serve by default.
     "create podgroups.scheduling.k8s.io",
     "create workloads.scheduling.k8s.io",
@@ -58,7 +60,8 @@ async fn train_jobs_of_all_kinds_end_well_under_exactly_the_rules_that_are_print
         admission_plugins: vec!["OwnerReferencesPermissionEnforcement"],
         ..everything()
     };
-    let mut cluster = Cluster::without_controller(&options).with_flags([WEBHOOKS, "127.0.0.1:0"]);
+    let mut cluster =
+        Cluster::without_controller(&options).with_flags([WEBHOOKS, "127.0.0.1:0", "--leader-elect"]);
     let client = cluster.client().await;
     cluster.namespace(NAMESPACE).await;
     let granted = grant(&client).await;
