@@ -17,4 +17,6 @@ mod columns;
 mod control_plane;
 mod controller;
 mod crds;
+mod kueue;
 mod pods;
+mod proxy;

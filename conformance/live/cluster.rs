@@ -19,7 +19,7 @@ use std::{
 };
 
 /// How long a request may take.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// A cluster with a controller that runs TrainJobs.
 pub(crate) struct Cluster {
@@ -68,8 +68,9 @@ pub(crate) const WATCHED: usize = 7;
 
 impl Cluster {
     /// The cluster that `TRAINMASTER_LIVE_KUBECONFIG` names, else a control plane of our own with this project's
-    /// controller, and nobody who runs JobSets: their status changes where a step says so.
-    pub(crate) async fn find() -> Cluster {
+    /// controller, and nobody who runs JobSets: their status changes where a step says so. With `webhooks` its API server asks
+    /// the controller.
+    pub(crate) async fn find(webhooks: bool) -> Cluster {
         if let Some(path) = std::env::var_os("TRAINMASTER_LIVE_KUBECONFIG") {
             let kubeconfig = Kubeconfig::read_from(path).expect("the kubeconfig can be read");
             let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
@@ -77,7 +78,7 @@ impl Cluster {
                 Client::try_from(config.expect("the kubeconfig names a cluster")).expect("makes a client");
             return Cluster::of(client, None).await;
         }
-        let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/trainmaster/crds");
+        let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/trainmaster/files/crds");
         let options =
             Options { manifests: vec![crds], crds: Crd::ALL.to_vec(), ..Options::api_server_only() };
         let control_plane = ControlPlane::start(&options).unwrap_or_else(|error| panic!("{error}"));
@@ -86,7 +87,17 @@ impl Cluster {
         let mut command = Command::new(program);
         command.arg("controller").arg("--kubeconfig").arg(control_plane.kubeconfig(CONTROLLER));
         command.args(["--health-bind-address", "127.0.0.1:0", "--log-level", "debug"]);
+        if webhooks {
+            command.args(control_plane.webhook_flags().expect("writes a certificate"));
+        } else {
+            command.args(["--webhook-bind-address", "0"]);
+        }
         let controller = control_plane.run("trainmaster", command).expect("starts the controller");
+        if webhooks {
+            let port = webhook_port(controller.log()).await;
+            control_plane.configure_webhooks(&client, port).await.expect("configures webhooks");
+            logged(controller.log(), "\"message\":\"ready\"").await;
+        }
         Cluster::of(client, Some((controller, control_plane))).await
     }
 
@@ -129,9 +140,9 @@ impl Cluster {
     }
 
     async fn send(&self, method: &Method, path: &str, body: Option<&Value>) -> Answer {
-        let content = match method {
-            &Method::PATCH if body.is_some_and(Value::is_array) => "application/json-patch+json",
-            &Method::PATCH => "application/merge-patch+json",
+        let content = match *method {
+            Method::PATCH if body.is_some_and(Value::is_array) => "application/json-patch+json",
+            Method::PATCH => "application/merge-patch+json",
             _ => "application/json",
         };
         let bytes = body.map(|it| it.to_string().into_bytes()).unwrap_or_default();
@@ -151,6 +162,27 @@ impl Cluster {
         };
         tokio::time::timeout(LIMIT, answer).await.expect("the API server answers in time")
     }
+}
+
+/// The port at which a controller logs that it answers webhooks.
+async fn webhook_port(log: &Path) -> u16 {
+    let line: Value = serde_json::from_str(&logged(log, "\"answering webhooks\"").await).expect("logs JSON");
+    let address = line["address"].as_str().expect("names its address");
+    address.rsplit(':').next().and_then(|port| port.parse().ok()).expect("has a port")
+}
+
+/// The first line of a log that contains `text`, once there is one.
+async fn logged(log: &Path, text: &str) -> String {
+    let found = async {
+        loop {
+            let lines = std::fs::read_to_string(log).unwrap_or_default();
+            if let Some(line) = lines.lines().find(|line| line.contains(text)) {
+                return line.to_owned();
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(LIMIT, found).await.unwrap_or_else(|_| panic!("the controller never logs {text}"))
 }
 
 /// The row of an object's kind.

@@ -109,10 +109,18 @@ fn child(object: &Value) -> Value {
     let ty = api::schemas().kind(&kind.api_version, &kind.kind).map(|ty| api::schemas().typed(ty));
     let name = object["metadata"]["name"].clone();
     let Some(mut part) = owned::owned(object, MANAGER, ty) else {
-        return json!({
+        // Of what the manager has not applied, only what somebody else controls is recorded.
+        let owned = items(&object["metadata"]["ownerReferences"]).next();
+        let foreign = json!({
             "apiVersion": kind.api_version, "kind": kind.kind, "metadata": { "name": name }, "foreign": true,
         });
+        return owned.map_or(Value::Null, |_| foreign);
     };
+    let is_pin = name.as_str().is_some_and(|it| it.ends_with("-runtime-snapshot"));
+    if let Some(data) = object.get("data").filter(|_| is_pin) {
+        // A pinned runtime is recorded as it is, whoever wrote it.
+        part["data"] = data.clone();
+    }
     part["apiVersion"] = json!(kind.api_version);
     part["kind"] = json!(kind.kind);
     part["metadata"]["name"] = name;

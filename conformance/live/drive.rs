@@ -7,7 +7,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 
@@ -15,15 +15,17 @@ use std::{
 const QUIET: Duration = Duration::from_millis(500);
 const QUIET_AT_LAST: Duration = Duration::from_millis(1500);
 const INTERVAL: Duration = Duration::from_millis(50);
+/// How long what has not come yet is waited for: a machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(12);
 /// How long a namespace may go without any quiet.
 const LIMIT: Duration = Duration::from_secs(40);
 
 /// The differences after each step that has any.
 pub(crate) type Found = BTreeMap<usize, Differences>;
 
-/// Does what a case says, and finds where it differs from its record. What has not come yet is given `patience`: a
-/// machine may be busy.
-pub(crate) async fn drive(cluster: &Cluster, case: &Case, patience: Duration) -> Found {
+/// Does what a case says, and finds where it differs from its record. What is among the `expected` to differ is not waited
+/// for.
+pub(crate) async fn drive(cluster: &Cluster, case: &Case, expected: &BTreeSet<String>) -> Found {
     let namespace =
         json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": case.namespace } });
     let mut answers = vec![cluster.create(&namespace).await];
@@ -40,7 +42,7 @@ pub(crate) async fn drive(cluster: &Cluster, case: &Case, patience: Duration) ->
         let answer = take(cluster, &case.namespace, step).await;
         let is_last = number + 1 == case.steps.len();
         let mut differences = response(&recorded["response"], answer.as_ref());
-        differences.extend(settled(cluster, case, recorded, since, patience, is_last).await);
+        differences.extend(settled(cluster, case, recorded, since, expected, is_last).await);
         if !differences.is_empty() {
             found.insert(number, differences);
         }
@@ -54,7 +56,7 @@ async fn settled(
     case: &Case,
     recorded: &Value,
     since: Instant,
-    patience: Duration,
+    expected: &BTreeSet<String>,
     is_last: bool,
 ) -> Differences {
     let quiet = if is_last { QUIET_AT_LAST } else { QUIET };
@@ -63,8 +65,9 @@ async fn settled(
         tokio::time::sleep(INTERVAL).await;
         let is_quiet = cluster.world.quiet(&case.namespace, since) >= quiet;
         let differences = || compare(recorded, &cluster.world.objects(&case.namespace), cluster.stamps);
-        if is_quiet && (acted.elapsed() >= patience || differences().is_empty()) || acted.elapsed() >= LIMIT {
-            return differences();
+        let found = if is_quiet || acted.elapsed() >= LIMIT { differences() } else { continue };
+        if acted.elapsed() >= PATIENCE || found.keys().all(|subject| expected.contains(subject)) {
+            return found;
         }
     }
 }

@@ -34,7 +34,7 @@ use std::{
     fmt::Write as _,
     io::Write as _,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 /// How many cases run at a time.
@@ -42,11 +42,17 @@ const PARALLEL: usize = 16;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lifecycle() {
-    run("lifecycle").await;
+    run("lifecycle", false).await;
+}
+
+/// What is admitted and refused, and what comes of it, with the controller's webhooks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn admission() {
+    run("admission", true).await;
 }
 
 /// Drives the cases of a file of records; those that the list beside this file does not excuse must agree.
-async fn run(name: &str) {
+async fn run(name: &str, webhooks: bool) {
     let Some(cases) = cases(name) else { return };
     let list = List::read(&folder().join(format!("{name}.tsv")));
     let only = std::env::var("TRAINMASTER_LIVE_CASES").ok();
@@ -56,12 +62,10 @@ async fn run(name: &str) {
     let stable: Vec<Case> = stable.into_iter().filter(wanted).collect();
 
     let started = Instant::now();
-    let cluster = Cluster::find().await;
+    let cluster = Cluster::find(webhooks).await;
     let (cluster, list) = (&cluster, &list);
     let driven = stable.into_iter().map(async move |case| {
-        let patience =
-            if list.get(&case.id).is_some() { Duration::from_secs(2) } else { Duration::from_secs(10) };
-        let found = drive(cluster, &case, patience).await;
+        let found = drive(cluster, &case, &list.subjects(&case.id)).await;
         (case, found)
     });
     let mut driven: Vec<(Case, Found)> =

@@ -106,6 +106,24 @@ pub(crate) const BUILDS: &[Build] = &[
         assets: &[Asset::Program { name: "helm", package: "helm.sh/helm/v4/cmd/helm", seconds: 170 }],
     },
     Build {
+        folder: "kueue",
+        module: "sigs.k8s.io/kueue",
+        version_package: None,
+        assets: &[
+            Asset::Program { name: "kueue", package: "sigs.k8s.io/kueue/cmd/kueue", seconds: 260 },
+            Asset::Manifest {
+                name: "kueue-crds",
+                module: "sigs.k8s.io/kueue",
+                path: "config/components/crd/bases",
+            },
+            Asset::Manifest {
+                name: "kueue-webhooks.yaml",
+                module: "sigs.k8s.io/kueue",
+                path: "config/components/webhook/manifests.yaml",
+            },
+        ],
+    },
+    Build {
         folder: "upstream-chart",
         module: "github.com/kubeflow/trainer/v2",
         version_package: None,

@@ -127,6 +127,23 @@ pub(crate) fn kwok(program: &Path, folder: &Path, kubeconfig: &Path) -> io::Resu
     Ok(command)
 }
 
+/// Lets the fake kubelets answer on `port`, where the API server asks for what containers have written: the file `logs`.
+pub(crate) fn kwok_logs(command: &mut Command, folder: &Path, logs: &Path, port: u16) -> io::Result<()> {
+    let config = json!({
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "ClusterLogs",
+        "metadata": { "name": "all" },
+        "spec": { "logs": [{ "logsFile": logs }] },
+    });
+    let serving = folder.join(SERVING);
+    command.arg("--config").arg(write_config(folder, "kwok-logs", &config)?);
+    command.args(["--node-ip", "127.0.0.1", "--node-port", &port.to_string()]);
+    command.args(["--server-address", &format!("127.0.0.1:{port}")]);
+    command.arg("--tls-cert-file").arg(serving.join(CERTIFICATE));
+    command.arg("--tls-private-key-file").arg(serving.join(KEY));
+    Ok(())
+}
+
 /// The `JobSet` controller with its webhooks on `port`. [`JOBSET_CERTIFICATES`] is where it looks for a certificate.
 pub(crate) fn jobset(program: &Path, folder: &Path, kubeconfig: &Path, port: u16) -> io::Result<Command> {
     let config = json!({

@@ -11,6 +11,7 @@ use crate::{
     api,
     diagnostic::{Diagnostic, Place, Source, codes},
     object::{Gvk, ObjectRef, metadata},
+    schema::{self, Reason},
     yaml,
 };
 use serde_json::{Map, Value, json};
@@ -114,7 +115,24 @@ pub fn pinned_runtime(config_map: &Value, train_job: &Value) -> Result<Value, Pi
     let same = runtime["apiVersion"] == api_version.as_str()
         && runtime["kind"] == wanted.kind.as_str()
         && metadata(&runtime).name() == Some(&wanted.name);
-    if same { Ok(with_spec(runtime)) } else { Err(PinError::Other(reference)) }
+    if !same {
+        return Err(PinError::Other(reference));
+    }
+    typed(runtime).map(with_spec).map_err(|problem| PinError::Unreadable(reference, problem))
+}
+
+/// The runtime in the form in which it is pinned. Who may write ConfigMaps may have put anything into it, so its types
+/// are not what a CRD says; without them nothing can be said of it.
+fn typed(mut runtime: Value) -> Result<Value, String> {
+    let schemas = api::schemas();
+    let kind = Gvk::of(&runtime).and_then(|kind| schemas.kind(&kind.api_version, &kind.kind));
+    let Some(ty) = kind else { return Ok(runtime) };
+    let errors = schema::validate(schemas, ty, &runtime, None);
+    if let Some(error) = errors.iter().find(|error| error.reason == Reason::TypeInvalid) {
+        return Err(format!("{}: {}", error.path, error.message()));
+    }
+    schema::canonical(schemas, ty, &mut runtime);
+    Ok(runtime)
 }
 
 #[cfg(test)]

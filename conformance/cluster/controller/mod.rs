@@ -1,8 +1,11 @@
 //! `trainmaster controller` on a real control plane.
 
+mod admission;
+mod chaos;
 mod election;
 mod figures;
 mod life;
+mod poison;
 mod policies;
 mod problems;
 mod process;
@@ -10,6 +13,7 @@ mod progress;
 mod rendered;
 mod restart;
 mod rights;
+mod sdk;
 mod serving;
 mod serving_client;
-mod support;
+pub(crate) mod support;

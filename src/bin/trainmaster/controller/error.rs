@@ -57,6 +57,11 @@ impl Error {
         matches!(self, Error::Refused(status) if status.is_conflict())
     }
 
+    /// Whether the API server refuses what the object would be.
+    pub(super) fn is_invalid(&self) -> bool {
+        matches!(self, Error::Refused(status) if status.code == 422)
+    }
+
     pub(super) fn is_already_there(&self) -> bool {
         matches!(self, Error::Refused(status) if status.is_already_exists())
     }

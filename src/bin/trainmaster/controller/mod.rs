@@ -7,10 +7,12 @@
 //! Of TrainJobs and runtimes everything is kept but who manages which field; of a JobSet its owner, whether it is
 //! suspended, its status and a digest of what we have applied; of other children only whose they are; of what belongs to
 //! nobody here one number, so that a name that is taken is known to be. A child whose digest is that of the plan is not
-//! written. A TrainJob that runs, and of whose objects none has changed since, is not planned, and so nothing is read
-//! for it after a restart.
+//! written. A TrainJob that runs, and of whose objects none has changed since, is not planned. After a restart it is enough
+//! that all of its objects are there, and so nothing is read for it unless one is missing.
 
 pub(crate) mod access;
+mod admission;
+mod apply;
 mod authorities;
 mod cache;
 mod cluster;
@@ -85,7 +87,7 @@ pub(crate) struct Flags {
     /// Address of the webhooks, which are served over TLS; 0 for none [default: :9443]
     #[arg(long, value_name = "ADDRESS")]
     webhook_bind_address: Option<String>,
-    /// Address of the progress server, if the feature gate TrainJobStatus is on [default: :10443]
+    /// Address of the progress server, which there is behind its feature gate [default: :10443]
     #[arg(long, value_name = "ADDRESS")]
     status_bind_address: Option<String>,
     /// Whether only the replica that holds a Lease writes; all of them answer
@@ -206,7 +208,7 @@ async fn control(flags: &Flags, settings: &Settings) -> Result<(), Error> {
         background.spawn(policies::follow(Arc::clone(&shared), folder));
     }
     let mut trust = servers.trust();
-    let answering = servers.answer(&shared, &stop, &mut background)?;
+    let answering = servers.answer(&shared, &stop, &mut background);
     background.spawn(discovery::discover(Arc::clone(&shared)));
     let mut ready = shared.ready();
     let foreground = async {

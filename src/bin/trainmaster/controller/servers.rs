@@ -1,7 +1,7 @@
 //! What the process answers: webhooks and progress over TLS, and its health. Every replica does.
 
 use super::{
-    Error, Flags, authorities,
+    Error, Flags, admission, authorities,
     health::{self, Readiness},
     progress::Progress,
     shared::Shared,
@@ -9,9 +9,8 @@ use super::{
 use crate::{
     config::{self, Settings},
     gates,
-    serving::{self, Answer, Keeper, Serving, Source, Trust, body, plain},
+    serving::{self, Keeper, Serving, Source, Trust},
 };
-use hyper::{Request, StatusCode, body::Incoming};
 use kube::Client;
 use std::{sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::watch, task::JoinSet};
@@ -25,8 +24,6 @@ use tokio_util::{
 const HEALTH: &str = ":8081";
 const WEBHOOKS: &str = ":9443";
 const PROGRESS: &str = ":10443";
-/// Bytes of a review: two objects of the size that an API server takes, and what it says about them.
-const REVIEW_LIMIT: usize = 8 << 20;
 
 /// Listeners, before anything is answered.
 pub(super) struct Servers {
@@ -48,14 +45,12 @@ impl Servers {
     ) -> Result<Servers, Error> {
         let keeper = keeper(flags, settings, namespace, client);
         let address = |chosen: &Option<String>, usual: &str| chosen.as_deref().unwrap_or(usual).to_owned();
-        let progress = match settings.gates.contains(gates::TRAIN_JOB_STATUS) {
-            true => listen(&address(&settings.progress, PROGRESS), "progress").await?,
-            false => None,
-        };
+        let is_wanted = settings.gates.contains(gates::TRAIN_JOB_STATUS);
+        let progress = if is_wanted { address(&settings.progress, PROGRESS) } else { String::new() };
         Ok(Servers {
             health: listen(&address(&settings.health, HEALTH), "/healthz and /readyz").await?,
             webhooks: listen(&address(&settings.webhook, WEBHOOKS), "webhooks").await?,
-            progress,
+            progress: listen(&progress, "progress").await?,
             tls: serving::acceptor(&settings.tls, Arc::clone(&keeper.serving))?,
             keeper,
             client: client.clone(),
@@ -74,11 +69,13 @@ impl Servers {
         shared: &Arc<Shared>,
         stop: &CancellationToken,
         background: &mut JoinSet<()>,
-    ) -> Result<TaskTracker, Error> {
+    ) -> TaskTracker {
         let (trust, answering) = (self.trust(), TaskTracker::new());
         let Servers { health, webhooks, progress, tls, keeper, client } = self;
         if let Some(listener) = webhooks {
-            let server = serving::serve(listener, tls.clone(), stop.clone(), no_webhook);
+            let known = Arc::clone(shared);
+            let answer = move |request| admission::answer(Arc::clone(&known), request);
+            let server = serving::serve(listener, tls.clone(), stop.clone(), answer);
             background.spawn(for_ever(server, answering.token()));
         }
         if let Some(listener) = progress {
@@ -95,7 +92,7 @@ impl Servers {
             let readiness = Readiness { seen: shared.ready(), trust, stop: stop.clone() };
             background.spawn(health::serve(listener, readiness));
         }
-        Ok(answering)
+        answering
     }
 }
 
@@ -123,15 +120,6 @@ fn keeper(flags: &Flags, settings: &Settings, namespace: &str, client: &Client) 
         overlap: Duration::from_secs(flags.certificate_overlap),
         serving: Arc::new(Serving::default()),
         trust: watch::Sender::new(Trust::default()),
-    }
-}
-
-/// No webhook is answered yet. What is asked is read, so that the connection can go on.
-async fn no_webhook(request: Request<Incoming>) -> Answer {
-    let path = request.uri().path().to_owned();
-    match body(request.into_body(), REVIEW_LIMIT).await {
-        Ok(_) => plain(StatusCode::NOT_FOUND, format!("there is no webhook {path}")),
-        Err(error) => plain(error.status(), error.to_string()),
     }
 }
 
