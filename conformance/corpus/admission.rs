@@ -1,6 +1,6 @@
 //! Recorded requests, answered by the library as an API server with its webhooks would.
 
-use super::replay::items;
+use super::recorded::items;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
