@@ -21,6 +21,8 @@ const TRAIN_JOB: &str = "TrainJob.trainer.kubeflow.org";
 pub(crate) struct Settings {
     /// `health.healthProbeBindAddress`.
     pub(crate) health: Option<String>,
+    /// `metrics.bindAddress`, where they are served without TLS.
+    pub(crate) metrics: Option<String>,
     /// How many TrainJobs may be looked at at a time.
     pub(crate) concurrency: Option<usize>,
     /// The parts that are set and that nothing serves yet.

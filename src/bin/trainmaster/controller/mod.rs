@@ -19,6 +19,7 @@ mod error;
 mod events;
 mod failure;
 mod health;
+mod metrics;
 mod policies;
 mod queue;
 mod reconcile;
@@ -81,6 +82,9 @@ pub(crate) struct Flags {
     /// Address of /healthz and /readyz; 0 for none [default: :8081]
     #[arg(long, value_name = "ADDRESS")]
     health_bind_address: Option<String>,
+    /// Address of /metrics; 0 for none [default: the configuration's metrics.bindAddress, else none]
+    #[arg(long, value_name = "ADDRESS")]
+    metrics_bind_address: Option<String>,
     /// What is logged: error, warn, info, debug or trace, also per part: info,kube=debug
     #[arg(long, value_name = "LEVEL", env = "TRAINMASTER_LOG", default_value = "info")]
     log_level: String,
@@ -154,6 +158,7 @@ fn settings(flags: &Flags) -> Result<Settings, Vec<Diagnostic>> {
         settings.unserved.push("featureGates");
     }
     settings.health = flags.health_bind_address.clone().or(settings.health);
+    settings.metrics = flags.metrics_bind_address.clone().or(settings.metrics);
     Ok(settings)
 }
 
