@@ -133,8 +133,8 @@ fn start_controller(control_plane: &ControlPlane, program: &Path) -> Result<Proc
     step("Starting trainmaster controller");
     let mut command = Command::new(program);
     command.arg("controller").arg("--kubeconfig").arg(control_plane.kubeconfig(CONTROLLER));
-    // Any free port: another demo, or something else, may be running.
-    command.args(["--health-bind-address", "127.0.0.1:0"]);
+    // Any free port: another demo, or something else, may be running. Nothing here asks webhooks.
+    command.args(["--health-bind-address", "127.0.0.1:0", "--webhook-bind-address", "0"]);
     Ok(control_plane.run("trainmaster", command)?)
 }
 

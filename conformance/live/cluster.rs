@@ -85,7 +85,14 @@ impl Cluster {
         let program: PathBuf = env!("CARGO_BIN_EXE_trainmaster").into();
         let mut command = Command::new(program);
         command.arg("controller").arg("--kubeconfig").arg(control_plane.kubeconfig(CONTROLLER));
-        command.args(["--health-bind-address", "127.0.0.1:0", "--log-level", "debug"]);
+        command.args([
+            "--health-bind-address",
+            "127.0.0.1:0",
+            "--webhook-bind-address",
+            "0",
+            "--log-level",
+            "debug",
+        ]);
         let controller = control_plane.run("trainmaster", command).expect("starts the controller");
         Cluster::of(client, Some((controller, control_plane))).await
     }

@@ -1,6 +1,7 @@
 //! What the tests of the controller share: control planes of their own, the controller as a process, TrainJobs.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
@@ -13,6 +14,9 @@ use trainmaster::api::{GROUP, VERSION};
 use crate::support::{chain, condition, crds, eventually, everything, object, objects};
 use crate::testbed::audit::{Mark, Request};
 use crate::testbed::{ADMIN, CONTROLLER, ControlPlane, Options, Process};
+
+/// The flag for the address of the webhooks, which only the tests of them need.
+pub(crate) const WEBHOOKS: &str = "--webhook-bind-address";
 
 /// A control plane with a controller, for one test: what it counts is its own.
 pub(crate) struct Cluster {
@@ -70,12 +74,22 @@ impl Cluster {
         let mut command = Command::new(program.unwrap_or_else(|| env!("CARGO_BIN_EXE_trainmaster").into()));
         command.arg("controller").arg("--kubeconfig").arg(self.control_plane.kubeconfig(CONTROLLER));
         command.args(["--health-bind-address", "127.0.0.1:0", "--log-level", "debug"]).args(&self.flags);
+        if !self.flags.iter().any(|flag| flag == WEBHOOKS) {
+            command.args([WEBHOOKS, "0"]);
+        }
         let process = self.control_plane.run("trainmaster", command);
         self.controller = Some(process.unwrap_or_else(|error| panic!("{}", chain(&error))));
     }
 
     pub(crate) fn controller(&mut self) -> &mut Process {
         self.controller.as_mut().expect("the controller was started")
+    }
+
+    /// The address that the controller has logged for `what`.
+    pub(crate) async fn address(&self, what: &str) -> String {
+        let line = self.logged(&format!("\"answering {what}\"")).await;
+        let line: Value = serde_json::from_str(&line).expect("logs JSON");
+        line["address"].as_str().expect("names its address").to_owned()
     }
 
     /// What this controller has logged so far.
@@ -235,6 +249,15 @@ impl Namespace {
             ListParams::default().fields(&format!("involvedObject.kind=TrainJob,involvedObject.name={name}"));
         objects(&self.client, &self.name, "", "v1", "Event").list(&params).await.expect("lists Events").items
     }
+}
+
+/// The status line of the answer to a request without TLS.
+pub(crate) fn ask(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("connects");
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").expect("asks");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("answers");
+    answer.lines().next().unwrap_or_default().to_owned()
 }
 
 /// Makes a runtime's pods run until they are told otherwise.

@@ -14,6 +14,8 @@ mod controller;
 mod exit;
 mod random;
 #[cfg(feature = "controller")]
+mod serving;
+#[cfg(feature = "controller")]
 mod telemetry;
 
 use std::process::ExitCode;

@@ -12,7 +12,7 @@ mod tests;
 
 pub(super) use gauges::gauges;
 pub(super) use requests::CountRequests;
-pub(super) use serve::serve;
+pub(super) use serve::{answer, serve};
 
 use std::{
     collections::BTreeMap,

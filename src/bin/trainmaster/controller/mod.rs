@@ -34,33 +34,46 @@ use crate::{
     cli::{Output, read},
     config::{self, Settings},
     exit::Exit,
+    serving::{self, Answer, Keeper, Serving, Source, Trust, body, plain},
     telemetry::{self, LogFormat},
 };
 use cache::Cache;
 use clap::Args;
 use cluster::Cluster;
 use error::Chain;
+use health::Readiness;
+use hyper::{Request, StatusCode, body::Incoming};
 use kube::{
     Client, Config as ClientConfig,
+    client::ClientBuilder,
     config::{KubeConfigOptions, Kubeconfig},
 };
+use metrics::{CountRequests, Metrics};
 use policies::Folder;
 use queue::{Queue, Requests};
 use shared::Shared;
-use std::{io, path::PathBuf, sync::Arc, time::Instant};
+use std::{
+    io,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use store::Key;
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
+    sync::watch as channel,
 };
-use tokio_util::sync::CancellationToken;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument as _;
 use trainmaster::{diagnostic::Diagnostic, plan::Config, policy::PolicySet};
 
 /// How many TrainJobs are looked at at a time. An API server answers no faster to more.
 const CONCURRENCY: usize = 16;
-/// Where /healthz and /readyz are answered unless somebody says otherwise.
+/// Where /healthz and /readyz are answered unless somebody says otherwise, and where webhooks are.
 const HEALTH: &str = ":8081";
+const WEBHOOKS: &str = ":9443";
 
 /// Run the TrainJobs of a cluster
 ///
@@ -82,9 +95,20 @@ pub(crate) struct Flags {
     /// Address of /healthz and /readyz; 0 for none [default: :8081]
     #[arg(long, value_name = "ADDRESS")]
     health_bind_address: Option<String>,
-    /// Address of /metrics; 0 for none [default: the configuration's metrics.bindAddress, else none]
+    /// Address of /metrics, which are served over TLS unless the configuration says `metrics: {secureServing: false}`; 0
+    /// for none [default: with a configuration file :8443, else none]
     #[arg(long, value_name = "ADDRESS")]
     metrics_bind_address: Option<String>,
+    /// Address of the webhooks, which are served over TLS; 0 for none [default: :9443]
+    #[arg(long, value_name = "ADDRESS")]
+    webhook_bind_address: Option<String>,
+    /// Folder with tls.crt and tls.key, if the configuration says `certManagement: {enable: false}`; read again when they
+    /// change [default: k8s-webhook-server/serving-certs in the folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    cert_dir: Option<PathBuf>,
+    /// For how many seconds clients trust a new certificate before it is served in the place of one that is still good
+    #[arg(long, value_name = "SECONDS", default_value_t = OVERLAP, hide = true)]
+    certificate_overlap: u64,
     /// What is logged: error, warn, info, debug or trace, also per part: info,kube=debug
     #[arg(long, value_name = "LEVEL", env = "TRAINMASTER_LOG", default_value = "info")]
     log_level: String,
@@ -92,6 +116,11 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Json)]
     log_format: LogFormat,
 }
+
+/// Bytes of a review: two objects of the size that an API server takes, and what it says about them.
+const REVIEW_LIMIT: usize = 8 << 20;
+/// In seconds: kubelets bring changed ConfigMaps to pods within about a minute and a half.
+const OVERLAP: u64 = 120;
 
 /// Why the controller does not run.
 #[derive(Debug, thiserror::Error)]
@@ -108,6 +137,8 @@ enum Error {
     Policies(#[source] io::Error),
     #[error("cannot listen on {0}")]
     Listen(String, #[source] io::Error),
+    #[error("cannot serve TLS as the configuration has it")]
+    Tls(#[from] rustls::Error),
     #[error("cannot start threads or listen for signals")]
     System(#[source] io::Error),
     #[error("a part that must run for ever has ended; another process can do better")]
@@ -159,6 +190,7 @@ fn settings(flags: &Flags) -> Result<Settings, Vec<Diagnostic>> {
     }
     settings.health = flags.health_bind_address.clone().or(settings.health);
     settings.metrics = flags.metrics_bind_address.clone().or(settings.metrics);
+    settings.webhook = flags.webhook_bind_address.clone().or(settings.webhook);
     Ok(settings)
 }
 
@@ -168,28 +200,63 @@ async fn control(flags: &Flags, settings: &Settings) -> Result<(), Error> {
         tracing::warn!(parts = settings.unserved.join(" "), "parts of the configuration have no effect yet");
     }
     let stop = stop_on_signal()?;
-    let client = client(flags).await?;
-    let (queue, requests) = Queue::new();
+    let metrics = Arc::new(Metrics::new());
+    let client = client(flags, &metrics).await?;
+    let (queue, requests) = Queue::new(Arc::clone(&metrics));
     let mut folder = flags.policy_dir.as_deref().map(Folder::new);
     let policies = policies(folder.as_mut())?;
-    let cache = Cache::new(policies, config());
-    let shared = Arc::new(Shared::new(Cluster { client }, queue, cache));
+    let config = config();
+    let keeper = keeper(flags, settings, &config.namespace, &client);
+    let cache = Cache::new(policies, config);
+    let shared = Arc::new(Shared::new(Cluster { client }, queue, metrics, cache));
     let mut background = tokio::task::JoinSet::new();
     if let Some(folder) = folder {
         background.spawn(policies::follow(Arc::clone(&shared), folder));
     }
-    if let Some(listener) = listen(settings.health.as_deref().unwrap_or(HEALTH)).await? {
-        background.spawn(health::serve(listener, shared.ready()));
+    let servers = Servers { stop: stop.clone(), drained: TaskTracker::new() };
+    let certificates = Arc::clone(&keeper.serving);
+    let acceptor = || serving::acceptor(&settings.tls, Arc::clone(&certificates));
+    let concurrency = settings.concurrency.unwrap_or(CONCURRENCY);
+    let (mut trust, mut is_secure) = (None, false);
+    if let Some(listener) = listen(settings.webhook.as_deref().unwrap_or(WEBHOOKS), "webhooks").await? {
+        (trust, is_secure) = (Some(keeper.trust.subscribe()), true);
+        background.spawn(servers.run(listener, acceptor()?, no_webhook));
+    }
+    if let Some(listener) = listen(settings.metrics.as_deref().unwrap_or_default(), "/metrics").await? {
+        let told = Arc::clone(&shared);
+        let render = move || told.metrics.render(&metrics::gauges(&told, concurrency));
+        if settings.plain_metrics {
+            background.spawn(metrics::serve(listener, render));
+        } else {
+            is_secure = true;
+            background.spawn(servers.run(listener, acceptor()?, move |request| {
+                std::future::ready(metrics::answer(request.method(), request.uri().path(), &render))
+            }));
+        }
+    }
+    if is_secure {
+        background.spawn(serving::keep(keeper));
+    }
+    if let Some(listener) =
+        listen(settings.health.as_deref().unwrap_or(HEALTH), "/healthz and /readyz").await?
+    {
+        let readiness = Readiness { seen: shared.ready(), trust, stop: stop.clone() };
+        background.spawn(health::serve(listener, readiness));
     }
     background.spawn(discovery::discover(Arc::clone(&shared)));
     let mut ready = shared.ready();
     let foreground = async {
-        tokio::select! {
-            _ = ready.wait_for(|ready| *ready) => {}
-            () = stop.cancelled() => return,
+        // What is waited for here must not be held while work goes on: it locks the channel.
+        let is_ready = tokio::select! {
+            seen = ready.wait_for(|ready| *ready) => seen.is_ok(),
+            () = stop.cancelled() => false,
+        };
+        if is_ready {
+            tracing::info!(seconds = started.elapsed().as_secs_f32(), "ready");
+            work(&shared, requests, concurrency, &stop).await;
         }
-        tracing::info!(seconds = started.elapsed().as_secs_f32(), "ready");
-        work(&shared, requests, settings.concurrency.unwrap_or(CONCURRENCY), &stop).await;
+        servers.drained.close();
+        servers.drained.wait().await;
         tracing::info!("stopped");
     };
     // Without what runs in the background the process would go on, deaf: it ends instead, and is started again.
@@ -214,6 +281,64 @@ fn policies(folder: Option<&mut Folder>) -> Result<PolicySet, Error> {
         policies::tell(&policies, &diagnostics);
         policies
     }))
+}
+
+/// What sees to the certificate of all servers.
+fn keeper(flags: &Flags, settings: &Settings, namespace: &str, client: &Client) -> Keeper {
+    let config::Certificates { enable, service, secret } = &settings.certificates;
+    let folder = || std::env::temp_dir().join(serving::DEFAULT_FOLDER);
+    let source = if *enable {
+        Source::Secret(secret.clone())
+    } else {
+        Source::Folder(flags.cert_dir.clone().unwrap_or_else(folder))
+    };
+    Keeper {
+        client: client.clone(),
+        namespace: namespace.to_owned(),
+        name: format!("{service}.{namespace}.svc"),
+        source,
+        overlap: Duration::from_secs(flags.certificate_overlap),
+        serving: Arc::new(Serving::default()),
+        trust: channel::Sender::new(Trust::default()),
+    }
+}
+
+/// The servers over TLS.
+struct Servers {
+    stop: CancellationToken,
+    /// Those that answer still.
+    drained: TaskTracker,
+}
+
+impl Servers {
+    /// Answers on `listener` until all is told to stop and what was begun has been answered; never ends otherwise.
+    fn run<F, A>(
+        &self,
+        listener: TcpListener,
+        tls: TlsAcceptor,
+        answer: A,
+    ) -> impl Future<Output = ()> + use<F, A>
+    where
+        F: Future<Output = Answer> + Send + 'static,
+        A: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+    {
+        let (server, token) =
+            (serving::serve(listener, tls, self.stop.clone(), answer), self.drained.token());
+        async move {
+            server.await;
+            drop(token);
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// No webhook is answered yet. What is asked is read, so that the connection can go on.
+async fn no_webhook(request: Request<Incoming>) -> Answer {
+    let path = request.uri().path().to_owned();
+    match body(request.into_body(), REVIEW_LIMIT).await {
+        Ok(_) => plain(StatusCode::NOT_FOUND, format!("there is no webhook {path}")),
+        Err(error) => plain(error.status(), error.to_string()),
+    }
 }
 
 async fn work(shared: &Arc<Shared>, requests: Requests, concurrency: usize, stop: &CancellationToken) {
@@ -242,7 +367,7 @@ fn stop_on_signal() -> Result<CancellationToken, Error> {
     Ok(stop)
 }
 
-async fn client(flags: &Flags) -> Result<Client, Error> {
+async fn client(flags: &Flags, metrics: &Arc<Metrics>) -> Result<Client, Error> {
     let mut config = match &flags.kubeconfig {
         Some(path) => {
             let failed = |error| Error::Kubeconfig(path.clone(), error);
@@ -254,11 +379,13 @@ async fn client(flags: &Flags) -> Result<Client, Error> {
     };
     // What fails is tried again here, with regard to what failed.
     config.default_retry = false;
-    Client::try_from(config).map_err(Error::Client)
+    let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default().into();
+    let counted = CountRequests { metrics: Arc::clone(metrics), host };
+    Ok(ClientBuilder::try_from(config).map_err(Error::Client)?.with_layer(&counted).build())
 }
 
 /// A listener on `address`, where the host may be missing: every one then. None for `0` and for nothing.
-async fn listen(address: &str) -> Result<Option<TcpListener>, Error> {
+async fn listen(address: &str, what: &str) -> Result<Option<TcpListener>, Error> {
     if matches!(address, "" | "0") {
         return Ok(None);
     }
@@ -266,6 +393,6 @@ async fn listen(address: &str) -> Result<Option<TcpListener>, Error> {
     let failed = |error| Error::Listen(address.to_owned(), error);
     let listener = TcpListener::bind(&full).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    tracing::info!(%address, "answering /healthz and /readyz");
+    tracing::info!(%address, "answering {what}");
     Ok(Some(listener))
 }

@@ -9,15 +9,18 @@ use std::{
 };
 use tower::{Layer, Service};
 
-/// The layer.
+/// The layer. `host` is whom the client asks; requests do not say it yet where they are counted.
 #[derive(Clone)]
-pub(in crate::controller) struct CountRequests(pub(in crate::controller) Arc<Metrics>);
+pub(in crate::controller) struct CountRequests {
+    pub(in crate::controller) metrics: Arc<Metrics>,
+    pub(in crate::controller) host: Arc<str>,
+}
 
 impl<S> Layer<S> for CountRequests {
     type Service = Counted<S>;
 
     fn layer(&self, inner: S) -> Counted<S> {
-        Counted { inner, metrics: Arc::clone(&self.0) }
+        Counted { inner, to: self.clone() }
     }
 }
 
@@ -25,7 +28,7 @@ impl<S> Layer<S> for CountRequests {
 #[derive(Clone)]
 pub(in crate::controller) struct Counted<S> {
     inner: S,
-    metrics: Arc<Metrics>,
+    to: CountRequests,
 }
 
 impl<S, B, R> Service<Request<B>> for Counted<S>
@@ -42,9 +45,8 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let metrics = Arc::clone(&self.metrics);
+        let CountRequests { metrics, host } = self.to.clone();
         let method = request.method().to_string();
-        let host = request.uri().authority().map(ToString::to_string).unwrap_or_default();
         let answer = self.inner.call(request);
         Box::pin(async move {
             let answer = answer.await;

@@ -1,4 +1,4 @@
-//! `/metrics`, for whoever asks.
+//! `/metrics`, for whoever asks: [`answer`], and [`serve`] where that is not over TLS.
 
 use http_body_util::Full;
 use hyper::{
@@ -47,7 +47,12 @@ pub(in crate::controller) async fn serve(
     }
 }
 
-fn answer(method: &Method, path: &str, render: &impl Fn() -> String) -> Response<Full<Bytes>> {
+/// The answer to a request for `path`: what `render` says if it is about metrics.
+pub(in crate::controller) fn answer(
+    method: &Method,
+    path: &str,
+    render: &impl Fn() -> String,
+) -> Response<Full<Bytes>> {
     let (status, text) = match (method, path) {
         (&Method::GET | &Method::HEAD, "/metrics") => (StatusCode::OK, render()),
         (_, "/metrics") => (StatusCode::METHOD_NOT_ALLOWED, "only GET\n".to_owned()),
