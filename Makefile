@@ -4,7 +4,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 CACHE = $${TRAINMASTER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/trainmaster}
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz cluster control-plane clean-cache schemas crds manifests
+.PHONY: help demo test bench fuzz takeover cluster control-plane clean-cache schemas crds manifests
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -41,6 +41,9 @@ bench: ## How long things take, and what they allocate
 
 fuzz: ## Each fuzz target for FUZZ_SECONDS (60), with a nightly compiler and cargo-fuzz; fuzz/README.md
 	@fuzz/run $(FUZZ_TARGETS)
+
+takeover: ## 50 TrainJobs from upstream's controller to this one and back
+	@cargo test --quiet --test cluster -- --ignored --exact takeover::from_upstream_and_back --nocapture
 
 cluster: ## Build the programs of the control plane that are not in the cache yet
 	@cargo run --quiet --example demo -- --build

@@ -18,3 +18,4 @@ mod control_plane;
 mod controller;
 mod crds;
 mod pods;
+mod takeover;

@@ -127,7 +127,7 @@ pub(crate) fn kwok(program: &Path, folder: &Path, kubeconfig: &Path) -> io::Resu
     Ok(command)
 }
 
-/// The `JobSet` controller with its webhooks on `port`. [`JOBSET_CERTIFICATES`] is where it looks for a certificate.
+/// The `JobSet` controller with its webhooks on `port`. [`SERVING_CERTIFICATES`] is where it looks for a certificate.
 pub(crate) fn jobset(program: &Path, folder: &Path, kubeconfig: &Path, port: u16) -> io::Result<Command> {
     let config = json!({
         "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
@@ -145,7 +145,7 @@ pub(crate) fn jobset(program: &Path, folder: &Path, kubeconfig: &Path, port: u16
 }
 
 /// The folder of controller-runtime's serving certificate, below the folder for temporary files.
-pub(crate) const JOBSET_CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
+pub(crate) const SERVING_CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
 
 /// As its own installation does, asks the pod webhooks of `JobSet` only about pods that it made.
 pub(crate) fn only_pods_of_jobsets(configurations: &mut [Value]) {

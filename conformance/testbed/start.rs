@@ -110,7 +110,7 @@ impl ControlPlane {
         let kubeconfig = self.kubeconfig("jobset");
         let mut webhooks = manifests::read(&self.assets.path("jobset-webhooks.yaml")?)?;
         programs::only_pods_of_jobsets(&mut webhooks);
-        self.write_serving_certificate(&self.group.temporary("jobset").join(programs::JOBSET_CERTIFICATES))?;
+        self.write_serving_certificate(&self.group.temporary("jobset").join(programs::SERVING_CERTIFICATES))?;
         self.with_port(async |control_plane, port| {
             let command = programs::jobset(&program, control_plane.folder(), &kubeconfig, port);
             control_plane.spawn("jobset", command.map_err(Error::Write)?)?;

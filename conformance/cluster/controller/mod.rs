@@ -12,4 +12,4 @@ mod restart;
 mod rights;
 mod serving;
 mod serving_client;
-mod support;
+pub(crate) mod support;
