@@ -17,5 +17,7 @@ mod columns;
 mod control_plane;
 mod controller;
 mod crds;
+mod kueue;
 mod pods;
+mod proxy;
 mod takeover;

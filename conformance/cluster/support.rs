@@ -56,6 +56,12 @@ pub(crate) fn objects(
     Api::namespaced_with(client.clone(), namespace, &resource)
 }
 
+/// Objects of a kind of ours that live in no namespace.
+pub(crate) fn cluster_objects(client: &Client, kind: &str) -> Api<DynamicObject> {
+    let gvk = GroupVersionKind::gvk(trainmaster::api::GROUP, trainmaster::api::VERSION, kind);
+    Api::all_with(client.clone(), &ApiResource::from_gvk(&gvk))
+}
+
 /// A YAML or JSON text as an object.
 pub(crate) fn object(value: Value) -> DynamicObject {
     serde_json::from_value(value).expect("an object has apiVersion, kind and metadata")

@@ -116,6 +116,24 @@ pub(crate) const BUILDS: &[Build] = &[
         }],
     },
     Build {
+        folder: "kueue",
+        module: "sigs.k8s.io/kueue",
+        version_package: None,
+        assets: &[
+            Asset::Program { name: "kueue", package: "sigs.k8s.io/kueue/cmd/kueue", seconds: 260 },
+            Asset::Manifest {
+                name: "kueue-crds",
+                module: "sigs.k8s.io/kueue",
+                path: "config/components/crd/bases",
+            },
+            Asset::Manifest {
+                name: "kueue-webhooks.yaml",
+                module: "sigs.k8s.io/kueue",
+                path: "config/components/webhook/manifests.yaml",
+            },
+        ],
+    },
+    Build {
         folder: "upstream-chart",
         module: "github.com/kubeflow/trainer/v2",
         version_package: None,

@@ -185,6 +185,14 @@ impl ControlPlane {
         Ok(())
     }
 
+    /// Kills the API server where it stands and starts it again, where it was and with everything it knew. `options` are
+    /// those of the control plane.
+    pub(crate) async fn restart_api_server(&mut self, options: &Options) -> Result<(), Error> {
+        let port = self.server.rsplit(':').next().and_then(|port| port.parse().ok());
+        self.processes.retain(|process| process.name() != "kube-apiserver");
+        self.run_api_server(options, port.unwrap_or_default()).await
+    }
+
     /// Writes a certificate for a server on this machine, `tls.crt` and `tls.key`, into `folder`, which is made if it is
     /// missing. [`ControlPlane::authority`] is who vouches for it.
     pub(crate) fn write_serving_certificate(&self, folder: &Path) -> Result<(), Error> {

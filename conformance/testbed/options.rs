@@ -27,6 +27,9 @@ pub(crate) struct Options {
     pub(crate) jobset: bool,
     /// Fake nodes, whose pods run and end as their annotations say (`kwok.yaml`); none, and no KWOK, if 0.
     pub(crate) nodes: u32,
+    /// What every container on the fake nodes has written, in the form of container runtimes: a time, `stdout` or `stderr`,
+    /// `F` and the line. Without it there are no logs to read.
+    pub(crate) logs: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -55,6 +58,7 @@ impl Options {
             scheduler: false,
             jobset: false,
             nodes: 0,
+            logs: None,
         }
     }
 

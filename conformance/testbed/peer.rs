@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::programs::SERVING_CERTIFICATES;
+use super::programs::JOBSET_CERTIFICATES;
 use super::users::write_private;
 use super::{ControlPlane, Error, Process};
 
@@ -17,7 +17,7 @@ impl ControlPlane {
     /// its webhooks answer, but nobody is told to ask them. The CRDs must be there.
     pub(crate) fn start_peer(&self) -> Result<Process, Error> {
         self.assets.ensure(&["peer"])?;
-        self.write_serving_certificate(&self.group.temporary(PEER).join(SERVING_CERTIFICATES))?;
+        self.write_serving_certificate(&self.group.temporary(PEER).join(JOBSET_CERTIFICATES))?;
         let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(Error::Port)?;
         let port = listener.local_addr().map_err(Error::Port)?.port();
         drop(listener);

@@ -127,7 +127,24 @@ pub(crate) fn kwok(program: &Path, folder: &Path, kubeconfig: &Path) -> io::Resu
     Ok(command)
 }
 
-/// The `JobSet` controller with its webhooks on `port`. [`SERVING_CERTIFICATES`] is where it looks for a certificate.
+/// Lets the fake kubelets answer on `port`, where the API server asks for what containers have written: the file `logs`.
+pub(crate) fn kwok_logs(command: &mut Command, folder: &Path, logs: &Path, port: u16) -> io::Result<()> {
+    let config = json!({
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "ClusterLogs",
+        "metadata": { "name": "all" },
+        "spec": { "logs": [{ "logsFile": logs }] },
+    });
+    let serving = folder.join(SERVING);
+    command.arg("--config").arg(write_config(folder, "kwok-logs", &config)?);
+    command.args(["--node-ip", "127.0.0.1", "--node-port", &port.to_string()]);
+    command.args(["--server-address", &format!("127.0.0.1:{port}")]);
+    command.arg("--tls-cert-file").arg(serving.join(CERTIFICATE));
+    command.arg("--tls-private-key-file").arg(serving.join(KEY));
+    Ok(())
+}
+
+/// The `JobSet` controller with its webhooks on `port`. [`JOBSET_CERTIFICATES`] is where it looks for a certificate.
 pub(crate) fn jobset(program: &Path, folder: &Path, kubeconfig: &Path, port: u16) -> io::Result<Command> {
     let config = json!({
         "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
@@ -145,7 +162,7 @@ pub(crate) fn jobset(program: &Path, folder: &Path, kubeconfig: &Path, port: u16
 }
 
 /// The folder of controller-runtime's serving certificate, below the folder for temporary files.
-pub(crate) const SERVING_CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
+pub(crate) const JOBSET_CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
 
 /// As its own installation does, asks the pod webhooks of `JobSet` only about pods that it made.
 pub(crate) fn only_pods_of_jobsets(configurations: &mut [Value]) {

@@ -84,7 +84,7 @@ const TRAIN_JOB: &[Column] = {
         (
             "Active",
             "integer",
-            r#".status.jobsStatus[?(@.active>0)].active"#,
+            ".status.jobsStatus[?(@.active>0)].active",
             Wide,
             "Jobs that run, of the first kind that does.",
         ),

@@ -118,7 +118,7 @@ pub fn pinned_runtime(config_map: &Value, train_job: &Value) -> Result<Value, Pi
     if !same {
         return Err(PinError::Other(reference));
     }
-    typed(with_spec(runtime)).map_err(|problem| PinError::Unreadable(reference, problem))
+    typed(runtime).map(with_spec).map_err(|problem| PinError::Unreadable(reference, problem))
 }
 
 /// The runtime in the form in which it is pinned. Who may write ConfigMaps may have put anything into it, so its types

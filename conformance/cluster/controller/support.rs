@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ pub(crate) struct Cluster {
     controller: Option<Process>,
     pub(crate) control_plane: ControlPlane,
     flags: Vec<String>,
+    /// How the controller finds the API server, if not as its user does.
+    kubeconfig: Option<PathBuf>,
 }
 
 /// The API server with our CRDs and those of what TrainJobs become, and nobody who runs JobSets: a test says what becomes
@@ -43,7 +46,7 @@ impl Cluster {
 
     pub(crate) fn without_controller(options: &Options) -> Self {
         let control_plane = ControlPlane::start(options).unwrap_or_else(|error| panic!("{}", chain(&error)));
-        Self { controller: None, control_plane, flags: Vec::new() }
+        Self { controller: None, control_plane, flags: Vec::new(), kubeconfig: None }
     }
 
     /// One with everything, for all tests that neither count requests nor touch the controller.
@@ -62,6 +65,12 @@ impl Cluster {
         self
     }
 
+    /// Starts the controller with this kubeconfig from now on.
+    pub(crate) fn with_kubeconfig(mut self, path: &Path) -> Self {
+        self.kubeconfig = Some(path.to_owned());
+        self
+    }
+
     /// Starts the controller and returns when it is ready.
     pub(crate) async fn start_controller(&mut self) {
         self.launch();
@@ -72,7 +81,8 @@ impl Cluster {
     pub(crate) fn launch(&mut self) {
         let program = std::env::var_os("TRAINMASTER_PROGRAM");
         let mut command = Command::new(program.unwrap_or_else(|| env!("CARGO_BIN_EXE_trainmaster").into()));
-        command.arg("controller").arg("--kubeconfig").arg(self.control_plane.kubeconfig(CONTROLLER));
+        let kubeconfig = self.kubeconfig.clone().unwrap_or_else(|| self.control_plane.kubeconfig(CONTROLLER));
+        command.arg("controller").arg("--kubeconfig").arg(kubeconfig);
         command.args(["--health-bind-address", "127.0.0.1:0", "--log-level", "debug"]).args(&self.flags);
         if !self.flags.iter().any(|flag| flag == WEBHOOKS) {
             command.args([WEBHOOKS, "0"]);

@@ -17,6 +17,8 @@ mod random;
 mod serving;
 #[cfg(feature = "controller")]
 mod telemetry;
+#[cfg(feature = "controller")]
+mod webhook;
 
 use std::process::ExitCode;
 

@@ -33,9 +33,9 @@ const FIXED: &[Touched] = {
         // A child blocks the deletion of its TrainJob, which the admission plug-in OwnerReferencesPermissionEnforcement
         // lets only those say who may set the TrainJob's finalizers.
         (Cluster, api::GROUP, "trainjobs/finalizers", &[], &["update"]),
-        // Finalizers of earlier versions are taken off.
-        (Cluster, api::GROUP, "trainingruntimes", &[], &["list", "patch", "watch"]),
-        (Cluster, api::GROUP, "clustertrainingruntimes", &[], &["list", "patch", "watch"]),
+        // Finalizers of earlier versions are taken off; admission reads those that the cache may not know yet.
+        (Cluster, api::GROUP, "trainingruntimes", &[], &["get", "list", "patch", "watch"]),
+        (Cluster, api::GROUP, "clustertrainingruntimes", &[], &["get", "list", "patch", "watch"]),
         // The runtimes that TrainJobs are pinned to, and the parameters of policies.
         (Cluster, "", "configmaps", &[], MADE),
         // Told once, then counted.

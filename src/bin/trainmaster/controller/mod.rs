@@ -11,6 +11,7 @@
 //! that all of its objects are there, and so nothing is read for it unless one is missing.
 
 pub(crate) mod access;
+mod admission;
 mod apply;
 mod cache;
 mod cluster;
@@ -34,7 +35,7 @@ use crate::{
     cli::{Output, read},
     config::{self, Settings},
     exit::Exit,
-    serving::{self, Answer, Keeper, Serving, Source, Trust, body, plain},
+    serving::{self, Answer, Keeper, Serving, Source, Trust},
     telemetry::{self, LogFormat},
 };
 use cache::Cache;
@@ -42,7 +43,7 @@ use clap::Args;
 use cluster::Cluster;
 use error::Chain;
 use health::Readiness;
-use hyper::{Request, StatusCode, body::Incoming};
+use hyper::{Request, body::Incoming};
 use kube::{
     Client, Config as ClientConfig,
     client::ClientBuilder,
@@ -117,8 +118,6 @@ pub(crate) struct Flags {
     log_format: LogFormat,
 }
 
-/// Bytes of a review: two objects of the size that an API server takes, and what it says about them.
-const REVIEW_LIMIT: usize = 8 << 20;
 /// In seconds: kubelets bring changed ConfigMaps to pods within about a minute and a half.
 const OVERLAP: u64 = 120;
 
@@ -220,7 +219,9 @@ async fn control(flags: &Flags, settings: &Settings) -> Result<(), Error> {
     let (mut trust, mut is_secure) = (None, false);
     if let Some(listener) = listen(settings.webhook.as_deref().unwrap_or(WEBHOOKS), "webhooks").await? {
         (trust, is_secure) = (Some(keeper.trust.subscribe()), true);
-        background.spawn(servers.run(listener, acceptor()?, no_webhook));
+        let known = Arc::clone(&shared);
+        let answer = move |request| admission::answer(Arc::clone(&known), request);
+        background.spawn(servers.run(listener, acceptor()?, answer));
     }
     if let Some(listener) = listen(settings.metrics.as_deref().unwrap_or_default(), "/metrics").await? {
         let told = Arc::clone(&shared);
@@ -329,15 +330,6 @@ impl Servers {
             drop(token);
             std::future::pending::<()>().await;
         }
-    }
-}
-
-/// No webhook is answered yet. What is asked is read, so that the connection can go on.
-async fn no_webhook(request: Request<Incoming>) -> Answer {
-    let path = request.uri().path().to_owned();
-    match body(request.into_body(), REVIEW_LIMIT).await {
-        Ok(_) => plain(StatusCode::NOT_FOUND, format!("there is no webhook {path}")),
-        Err(error) => plain(error.status(), error.to_string()),
     }
 }
 

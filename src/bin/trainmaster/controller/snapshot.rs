@@ -222,11 +222,8 @@ impl<'c> Attempt<'c> {
         }
     }
 
-    /// Whether there seems to be an object of that name.
     fn seems_taken(&self, reference: &ObjectRef) -> bool {
-        let cache = self.shared.cache();
-        let key = Key::new(reference.namespace.as_deref(), &reference.name);
-        cache.store(&reference.gvk).is_some_and(|it| it.objects.contains_key(&key) || it.is_foreign(&key))
+        self.shared.seems_taken(reference)
     }
 
     /// The object of that name, which is none of this TrainJob's.
