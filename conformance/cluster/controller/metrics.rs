@@ -6,7 +6,7 @@ use std::net::TcpStream;
 
 use serde_json::json;
 
-use super::support::{Cluster, api_server};
+use super::support::{Cluster, METRICS, api_server};
 use crate::support::eventually;
 
 /// The numbers at `address`, by name with labels.
@@ -30,9 +30,10 @@ async fn what_became_of_trainjobs_is_counted_under_upstreams_names() {
     let cluster = Cluster::without_controller(&api_server());
     let config = cluster.control_plane.folder().join("controller.yaml");
     let text = "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\n\
-                metrics: {bindAddress: '127.0.0.1:0', secureServing: false}\n";
+                metrics: {secureServing: false}\n";
     std::fs::write(&config, text).expect("writes");
-    let mut cluster = cluster.with_flags(["--config", config.to_str().expect("is text")]);
+    let mut cluster =
+        cluster.with_flags(["--config", config.to_str().expect("is text"), METRICS, "127.0.0.1:0"]);
     cluster.start_controller().await;
     let address = cluster.address("/metrics").await;
     let namespace = cluster.namespace("counted").await;

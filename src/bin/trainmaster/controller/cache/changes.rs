@@ -187,7 +187,8 @@ impl Cache {
     }
 
     fn waiting_for(&self, gvk: &Gvk, key: &Key) -> Vec<Key> {
-        let mut keys = self.jobs_where(|job| job.pin.is_none());
+        // One that was pinned may have lost what pinned it.
+        let mut keys = self.jobs_where(|job| job.pin.is_none() || job.trouble.is_some());
         keys.retain(|job| {
             let Some((train_job, _)) = self.train_job(job) else { return false };
             let runtime = RuntimeRef::of(&train_job).object(job.namespace());
