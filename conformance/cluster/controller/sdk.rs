@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::support::Cluster;
+use super::admission;
 use crate::support::everything;
 use crate::testbed::{ADMIN, User, manifests};
 
@@ -29,7 +29,7 @@ async fn the_python_sdk_works_unchanged() {
             .map(repository),
     );
     options.logs = Some(repository("conformance/sdk/pods.log"));
-    let cluster = Cluster::start(&options).await;
+    let cluster = admission::start(&options).await;
     let manager = manifests::read(&repository("charts/kustomize/manager.yaml")).expect("is YAML");
     let public: Vec<_> = manager.into_iter().filter(|it| it["metadata"]["name"] == PUBLIC).collect();
     manifests::apply(&cluster.client().await, &public).await.expect("applies");
