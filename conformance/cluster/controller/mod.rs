@@ -2,15 +2,17 @@
 
 mod admission;
 mod chaos;
+mod election;
 mod figures;
 mod life;
 mod poison;
 mod policies;
 mod problems;
 mod process;
+mod progress;
 mod rendered;
 mod restart;
-mod rights;
+pub(crate) mod rights;
 mod sdk;
 mod serving;
 mod serving_client;

@@ -44,9 +44,14 @@ const FIXED: &[Touched] = {
         // The certificate, which the replicas share; nobody can be told whom to trust but by these configurations. RBAC
         // knows no names of what is yet to be made.
         (Own, "", "secrets", &[], &["create"]),
-        (Own, "", "secrets", &["kubeflow-trainer-webhook-cert"], &["list", "update", "watch"]),
+        (Own, "", "secrets", &["kubeflow-trainer-webhook-cert"], &["list", "patch", "watch"]),
         (Cluster, ADMISSION, "mutatingwebhookconfigurations", &["defaulter.trainer.kubeflow.org"], TRUSTED),
         (Cluster, ADMISSION, "validatingwebhookconfigurations", &["validator.trainer.kubeflow.org"], TRUSTED),
+        // Which replica writes.
+        (Own, "coordination.k8s.io", "leases", &[], &["create"]),
+        (Own, "coordination.k8s.io", "leases", &["trainer.kubeflow.org"], &["get", "update"]),
+        // Whether who tells the progress of a TrainJob may.
+        (Cluster, "authentication.k8s.io", "tokenreviews", &[], &["create"]),
     ]
 };
 

@@ -11,6 +11,8 @@ use trainmaster::object::ObjectRef;
 pub(super) struct Shared {
     pub(super) cluster: Cluster,
     pub(super) queue: Queue,
+    /// Whether this process is the one that writes what TrainJobs become.
+    pub(super) writes: AtomicBool,
     /// Asks to look again which kinds are served.
     pub(super) discover: Notify,
     cache: Mutex<Cache>,
@@ -24,6 +26,7 @@ impl Shared {
         Shared {
             cluster,
             queue,
+            writes: AtomicBool::new(false),
             discover: Notify::new(),
             cache: Mutex::new(cache),
             discovered: AtomicBool::new(false),
