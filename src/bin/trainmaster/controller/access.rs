@@ -41,16 +41,17 @@ const FIXED: &[Touched] = {
         (Cluster, "", "events", &[], &["create", "get", "patch"]),
         // Whether a kind that is missing has come.
         (Cluster, "apiextensions.k8s.io", "customresourcedefinitions", &[], FOLLOWED),
-        // The certificate: kept, and made known to who asks the webhooks.
+        // The certificate, which the replicas share, and who is told whom to trust. RBAC knows no names of what is yet to
+        // be made.
         (Own, "", "secrets", &[], &["create"]),
+        (Own, "", "secrets", &[SECRET], KEPT),
+        (Cluster, WEBHOOKS, "mutatingwebhookconfigurations", &["defaulter.trainer.kubeflow.org"], KEPT),
+        (Cluster, WEBHOOKS, "validatingwebhookconfigurations", &["validator.trainer.kubeflow.org"], KEPT),
         // Who leads.
         (Own, "coordination.k8s.io", "leases", &[], &["create"]),
         (Own, "coordination.k8s.io", "leases", &[LEASE], &["get", "update"]),
         // Whether who tells of progress may.
         (Cluster, "authentication.k8s.io", "tokenreviews", &[], &["create"]),
-        (Own, "", "secrets", &[SECRET], KEPT),
-        (Cluster, WEBHOOKS, "mutatingwebhookconfigurations", &["defaulter.trainer.kubeflow.org"], KEPT),
-        (Cluster, WEBHOOKS, "validatingwebhookconfigurations", &["validator.trainer.kubeflow.org"], KEPT),
     ]
 };
 
