@@ -1,8 +1,9 @@
 //! What the process answers: webhooks and progress over TLS, and its health. Every replica does.
 
 use super::{
-    Error, Flags, admission, authorities,
+    CONCURRENCY, Error, Flags, admission, authorities,
     health::{self, Readiness},
+    metrics,
     progress::Progress,
     shared::Shared,
 };
@@ -12,7 +13,7 @@ use crate::{
     serving::{self, Keeper, Serving, Source, Trust},
 };
 use kube::Client;
-use std::{sync::Arc, time::Duration};
+use std::{future::ready, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::{
@@ -30,6 +31,10 @@ pub(super) struct Servers {
     health: Option<TcpListener>,
     webhooks: Option<TcpListener>,
     progress: Option<TcpListener>,
+    metrics: Option<TcpListener>,
+    plain_metrics: bool,
+    /// How many TrainJobs are looked at at a time.
+    concurrency: usize,
     tls: TlsAcceptor,
     keeper: Keeper,
     client: Client,
@@ -45,14 +50,15 @@ impl Servers {
     ) -> Result<Servers, Error> {
         let keeper = keeper(flags, settings, namespace, client);
         let address = |chosen: &Option<String>, usual: &str| chosen.as_deref().unwrap_or(usual).to_owned();
-        let progress = match settings.gates.contains(gates::TRAIN_JOB_STATUS) {
-            true => listen(&address(&settings.progress, PROGRESS), "progress").await?,
-            false => None,
-        };
+        let is_wanted = settings.gates.contains(gates::TRAIN_JOB_STATUS);
+        let progress = if is_wanted { address(&settings.progress, PROGRESS) } else { String::new() };
         Ok(Servers {
             health: listen(&address(&settings.health, HEALTH), "/healthz and /readyz").await?,
             webhooks: listen(&address(&settings.webhook, WEBHOOKS), "webhooks").await?,
-            progress,
+            progress: listen(&progress, "progress").await?,
+            metrics: listen(settings.metrics.as_deref().unwrap_or_default(), "/metrics").await?,
+            plain_metrics: settings.plain_metrics,
+            concurrency: settings.concurrency.unwrap_or(CONCURRENCY),
             tls: serving::acceptor(&settings.tls, Arc::clone(&keeper.serving))?,
             keeper,
             client: client.clone(),
@@ -71,9 +77,11 @@ impl Servers {
         shared: &Arc<Shared>,
         stop: &CancellationToken,
         background: &mut JoinSet<()>,
-    ) -> Result<TaskTracker, Error> {
+    ) -> TaskTracker {
         let (trust, answering) = (self.trust(), TaskTracker::new());
-        let Servers { health, webhooks, progress, tls, keeper, client } = self;
+        let is_secure = trust.is_some() || (self.metrics.is_some() && !self.plain_metrics);
+        let Servers { health, webhooks, progress, metrics, plain_metrics, concurrency, tls, keeper, client } =
+            self;
         if let Some(listener) = webhooks {
             let known = Arc::clone(shared);
             let answer = move |request| admission::answer(Arc::clone(&known), request);
@@ -82,19 +90,34 @@ impl Servers {
         }
         if let Some(listener) = progress {
             let progress = Progress::new(client);
-            let server =
-                serving::serve(listener, tls, stop.clone(), move |request| progress.clone().answer(request));
+            let server = serving::serve(listener, tls.clone(), stop.clone(), move |request| {
+                progress.clone().answer(request)
+            });
             background.spawn(for_ever(server, answering.token()));
         }
-        if let Some(trust) = trust.clone() {
+        if let Some(listener) = metrics {
+            let told = Arc::clone(shared);
+            let render = move || told.metrics.render(&metrics::gauges(&told, concurrency));
+            if plain_metrics {
+                background.spawn(metrics::serve(listener, render));
+            } else {
+                let server = serving::serve(listener, tls, stop.clone(), move |request| {
+                    ready(metrics::answer(request.method(), request.uri().path(), &render))
+                });
+                background.spawn(for_ever(server, answering.token()));
+            }
+        }
+        if is_secure {
             background.spawn(serving::keep(keeper));
+        }
+        if let Some(trust) = trust.clone() {
             background.spawn(authorities::follow(Arc::clone(shared), trust));
         }
         if let Some(listener) = health {
             let readiness = Readiness { seen: shared.ready(), trust, stop: stop.clone() };
             background.spawn(health::serve(listener, readiness));
         }
-        Ok(answering)
+        answering
     }
 }
 
