@@ -130,8 +130,8 @@ pub(crate) struct Scope<'s, 'p> {
     pub(crate) fixed: &'s Fixed<'p>,
     /// What rules change; absent where names of it do not exist.
     draft: Option<&'s Draft>,
-    /// The template with its replicated jobs back, where that is what `template` means; put together when it is asked for.
-    whole: Option<&'s OnceCell<Value>>,
+    /// Whether `template` means the template with its replicated jobs back.
+    whole: bool,
     pod_set: Option<&'s Value>,
     container: Option<&'s Value>,
     /// The values of loop variables, outermost first.
@@ -148,7 +148,7 @@ impl<'s, 'p: 's> Scope<'s, 'p> {
         Scope {
             fixed,
             draft: None,
-            whole: None,
+            whole: false,
             pod_set: None,
             container: None,
             loops: &[],
@@ -164,8 +164,8 @@ impl<'s, 'p: 's> Scope<'s, 'p> {
     }
 
     /// With `template` as a whole.
-    pub(crate) fn with_whole(mut self, whole: &'s OnceCell<Value>) -> Self {
-        self.whole = Some(whole);
+    pub(crate) fn with_whole(mut self) -> Self {
+        self.whole = true;
         self
     }
 
@@ -203,10 +203,10 @@ impl<'s, 'p: 's> Bindings<'s> for Scope<'s, 'p> {
     fn get(&self, slot: usize, budget: &mut Budget) -> Result<Val<'s>> {
         let value = |value: Option<&'s Value>| value.map(Val::from_json).ok_or_else(|| unbound(slot));
         match slot {
-            slot::TEMPLATE => value(self.draft.map(|draft| match self.whole {
-                Some(whole) => whole.get_or_init(|| draft.clone().into_whole()),
-                None => &draft.template,
-            })),
+            slot::TEMPLATE => match self.draft {
+                Some(draft) if self.whole => draft.whole(),
+                draft => value(draft.map(|draft| &draft.template)),
+            },
             slot::POD_SETS => value(self.draft.map(|draft| &draft.pod_sets)),
             slot::POD_SET => value(self.pod_set),
             slot::CONTAINER => value(self.container),

@@ -148,14 +148,17 @@ impl RuntimeRef {
         }
     }
 
+    /// Whether such a kind of runtime exists.
+    pub fn is_supported(&self) -> bool {
+        self.group == api::GROUP && matches!(self.kind.as_str(), "TrainingRuntime" | "ClusterTrainingRuntime")
+    }
+
     /// The runtime as an object, for a TrainJob in `namespace`; none if no such kind of runtime exists.
     pub fn object(&self, namespace: Option<&str>) -> Option<ObjectRef> {
-        let namespace = match self.kind.as_str() {
-            _ if self.group != api::GROUP => return None,
-            "TrainingRuntime" => namespace.map(str::to_owned),
-            "ClusterTrainingRuntime" => None,
-            _ => return None,
-        };
+        if !self.is_supported() {
+            return None;
+        }
+        let namespace = namespace.filter(|_| self.kind == "TrainingRuntime").map(str::to_owned);
         let api_version = format!("{}/{}", api::GROUP, api::VERSION);
         Some(ObjectRef { gvk: Gvk::new(api_version, &*self.kind), namespace, name: self.name.clone() })
     }

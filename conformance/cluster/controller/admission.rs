@@ -19,7 +19,8 @@ async fn shared() -> &'static Cluster {
     SHARED.get_or_init(start).await
 }
 
-async fn start() -> Cluster {
+/// Starts one.
+pub(super) async fn start() -> Cluster {
     let cluster = Cluster::without_controller(&api_server());
     let flags = cluster.control_plane.webhook_flags().unwrap_or_else(|error| panic!("{}", chain(&error)));
     let mut cluster = cluster.with_flags(flags.each_ref().map(String::as_str));
