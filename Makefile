@@ -28,7 +28,7 @@ test: ## Everything that must hold: format, lints, docs, tests, tests on a real 
 schemas: ## Write src/schema/data again from the pinned modules
 	@UPDATE_GOLDENS=1 cargo test --quiet --test schemas generated::schema_data
 
-crds: ## Write charts/trainmaster/files/crds again from src/api/types.json
+crds: ## Write charts/trainmaster/crds again from src/api/types.json
 	@UPDATE_GOLDENS=1 cargo test --quiet --test schemas generated::crds
 
 manifests: ## Write the roles of the chart and charts/kustomize again from code, policies and chart

@@ -78,7 +78,7 @@ impl Cluster {
                 Client::try_from(config.expect("the kubeconfig names a cluster")).expect("makes a client");
             return Cluster::of(client, None).await;
         }
-        let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/trainmaster/files/crds");
+        let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/trainmaster/crds");
         let options =
             Options { manifests: vec![crds], crds: Crd::ALL.to_vec(), ..Options::api_server_only() };
         let control_plane = ControlPlane::start(&options).unwrap_or_else(|error| panic!("{error}"));

@@ -12,7 +12,7 @@ mod process;
 mod progress;
 mod rendered;
 mod restart;
-mod rights;
+pub(crate) mod rights;
 mod sdk;
 mod serving;
 mod serving_client;

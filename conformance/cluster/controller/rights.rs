@@ -16,7 +16,7 @@ use super::serving_client::request;
 use super::support::{Cluster, Namespace, WEBHOOKS, endless, train_job};
 use crate::support::{chain, eventually, everything, object, objects};
 use crate::testbed::audit::{Mark, Request};
-use crate::testbed::{CONTROLLER, Options, manifests, users};
+use crate::testbed::{CONTROLLER, ControlPlane, Options, manifests, users};
 
 const NAMESPACE: &str = "kubeflow-system";
 const ACCOUNT: &str = "kubeflow-trainer-controller-manager";
@@ -47,9 +47,14 @@ const UNUSED: &[&str] = &[
     "watch workloads.scheduling.k8s.io",
 ];
 
+/// The controller's service account, as the API server calls it.
+pub(crate) fn account() -> String {
+    format!("system:serviceaccount:{NAMESPACE}:{ACCOUNT}")
+}
+
 #[tokio::test]
 async fn train_jobs_of_all_kinds_end_well_under_exactly_the_rules_that_are_printed() {
-    let account = format!("system:serviceaccount:{NAMESPACE}:{ACCOUNT}");
+    let account = account();
     let options = Options {
         audited: vec![account.clone()],
         admission_plugins: vec!["OwnerReferencesPermissionEnforcement"],
@@ -203,11 +208,17 @@ fn flat(rule: &Value) -> Vec<String> {
     flat
 }
 
-/// Lets the controller's kubeconfig be that of its service account.
+/// Makes the controller's service account and lets its kubeconfig be the controller's.
 async fn become_the_account(cluster: &Cluster, client: &Client) {
     let accounts = objects(client, NAMESPACE, "", "v1", "ServiceAccount");
     let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": ACCOUNT } });
     accounts.create(&PostParams::default(), &object(account)).await.expect("creates the account");
+    write_kubeconfig(&cluster.control_plane, client).await;
+}
+
+/// Puts the kubeconfig of the controller's service account in the place of the controller's.
+pub(crate) async fn write_kubeconfig(control_plane: &ControlPlane, client: &Client) {
+    let accounts = objects(client, NAMESPACE, "", "v1", "ServiceAccount");
     let request = json!({
         "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": {}, "spec": { "audiences": null },
     });
@@ -215,7 +226,6 @@ async fn become_the_account(cluster: &Cluster, client: &Client) {
     let token = accounts.create_subresource::<Value, Value>("token", ACCOUNT, &params, &request).await;
     let token = token.expect("gives a token");
     let token = token["status"]["token"].as_str().expect("is a token");
-    let control_plane = &cluster.control_plane;
     let path = control_plane.kubeconfig(CONTROLLER);
     let written =
         users::write_kubeconfig(&path, control_plane.server(), &control_plane.authority(), ACCOUNT, token);

@@ -41,27 +41,23 @@ const FIXED: &[Touched] = {
         (Cluster, "", "events", &[], &["create", "get", "patch"]),
         // Whether a kind that is missing has come.
         (Cluster, "apiextensions.k8s.io", "customresourcedefinitions", &[], FOLLOWED),
-        // The certificate: kept, and made known to who asks the webhooks.
+        // The certificate, which the replicas share; nobody can be told whom to trust but by these configurations. RBAC
+        // knows no names of what is yet to be made.
         (Own, "", "secrets", &[], &["create"]),
-        // Who leads.
+        (Own, "", "secrets", &["kubeflow-trainer-webhook-cert"], &["list", "patch", "watch"]),
+        (Cluster, ADMISSION, "mutatingwebhookconfigurations", &["defaulter.trainer.kubeflow.org"], TRUSTED),
+        (Cluster, ADMISSION, "validatingwebhookconfigurations", &["validator.trainer.kubeflow.org"], TRUSTED),
+        // Which replica writes.
         (Own, "coordination.k8s.io", "leases", &[], &["create"]),
-        (Own, "coordination.k8s.io", "leases", &[LEASE], &["get", "update"]),
-        // Whether who tells of progress may.
+        (Own, "coordination.k8s.io", "leases", &["trainer.kubeflow.org"], &["get", "update"]),
+        // Whether who tells the progress of a TrainJob may.
         (Cluster, "authentication.k8s.io", "tokenreviews", &[], &["create"]),
-        (Own, "", "secrets", &[SECRET], KEPT),
-        (Cluster, WEBHOOKS, "mutatingwebhookconfigurations", &["defaulter.trainer.kubeflow.org"], KEPT),
-        (Cluster, WEBHOOKS, "validatingwebhookconfigurations", &["validator.trainer.kubeflow.org"], KEPT),
     ]
 };
 
-/// The Secret with the certificate, unless the configuration names another.
-const SECRET: &str = "kubeflow-trainer-webhook-cert";
-/// The Lease, unless the configuration names another.
-const LEASE: &str = "trainer.kubeflow.org";
-const WEBHOOKS: &str = "admissionregistration.k8s.io";
-
-/// One object that is followed, and changed where it is wrong.
-const KEPT: &[&str] = &["list", "patch", "watch"];
+const ADMISSION: &str = "admissionregistration.k8s.io";
+/// Objects of which one field is written.
+const TRUSTED: &[&str] = &["list", "patch", "watch"];
 /// Objects that are looked at.
 const FOLLOWED: &[&str] = &["list", "watch"];
 /// Objects that are made, and written again where they differ; read where only their metadata are kept.

@@ -87,7 +87,7 @@ pub(crate) struct Flags {
     /// Address of the webhooks, which are served over TLS; 0 for none [default: :9443]
     #[arg(long, value_name = "ADDRESS")]
     webhook_bind_address: Option<String>,
-    /// Address of the progress server, if the feature gate TrainJobStatus is on [default: :10443]
+    /// Address of the progress server, which there is behind its feature gate [default: :10443]
     #[arg(long, value_name = "ADDRESS")]
     status_bind_address: Option<String>,
     /// Whether only the replica that holds a Lease writes; all of them answer
@@ -208,7 +208,7 @@ async fn control(flags: &Flags, settings: &Settings) -> Result<(), Error> {
         background.spawn(policies::follow(Arc::clone(&shared), folder));
     }
     let mut trust = servers.trust();
-    let answering = servers.answer(&shared, &stop, &mut background)?;
+    let answering = servers.answer(&shared, &stop, &mut background);
     background.spawn(discovery::discover(Arc::clone(&shared)));
     let mut ready = shared.ready();
     let foreground = async {

@@ -17,7 +17,9 @@ pub(super) fn begin(shared: &Arc<Shared>) {
         let entries = cache.store(gvk).into_iter().flat_map(|store| store.objects.values());
         let all: Vec<Value> = entries.map(|entry| entry.tree(gvk)).filter(has_finalizer).collect();
         drop(cache);
-        all.iter().for_each(|runtime| release(shared, gvk, runtime));
+        for runtime in &all {
+            release(shared, gvk, runtime);
+        }
     }
 }
 

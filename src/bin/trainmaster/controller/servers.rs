@@ -45,14 +45,12 @@ impl Servers {
     ) -> Result<Servers, Error> {
         let keeper = keeper(flags, settings, namespace, client);
         let address = |chosen: &Option<String>, usual: &str| chosen.as_deref().unwrap_or(usual).to_owned();
-        let progress = match settings.gates.contains(gates::TRAIN_JOB_STATUS) {
-            true => listen(&address(&settings.progress, PROGRESS), "progress").await?,
-            false => None,
-        };
+        let is_wanted = settings.gates.contains(gates::TRAIN_JOB_STATUS);
+        let progress = if is_wanted { address(&settings.progress, PROGRESS) } else { String::new() };
         Ok(Servers {
             health: listen(&address(&settings.health, HEALTH), "/healthz and /readyz").await?,
             webhooks: listen(&address(&settings.webhook, WEBHOOKS), "webhooks").await?,
-            progress,
+            progress: listen(&progress, "progress").await?,
             tls: serving::acceptor(&settings.tls, Arc::clone(&keeper.serving))?,
             keeper,
             client: client.clone(),
@@ -71,7 +69,7 @@ impl Servers {
         shared: &Arc<Shared>,
         stop: &CancellationToken,
         background: &mut JoinSet<()>,
-    ) -> Result<TaskTracker, Error> {
+    ) -> TaskTracker {
         let (trust, answering) = (self.trust(), TaskTracker::new());
         let Servers { health, webhooks, progress, tls, keeper, client } = self;
         if let Some(listener) = webhooks {
@@ -94,7 +92,7 @@ impl Servers {
             let readiness = Readiness { seen: shared.ready(), trust, stop: stop.clone() };
             background.spawn(health::serve(listener, readiness));
         }
-        Ok(answering)
+        answering
     }
 }
 
