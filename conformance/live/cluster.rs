@@ -1,7 +1,7 @@
 //! The cluster that cases are driven on: requests as a client sends them, answers as it gets them.
 
 use crate::{
-    testbed::{ADMIN, CONTROLLER, ControlPlane, Crd, Options, Process},
+    testbed::{ADMIN, CONTROLLER, ControlPlane, Crd, Options, Process, manifests},
     world::World,
 };
 use http::{Method, Request};
@@ -15,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// How long a request may take.
@@ -68,8 +68,9 @@ pub(crate) const WATCHED: usize = 7;
 
 impl Cluster {
     /// The cluster that `TRAINMASTER_LIVE_KUBECONFIG` names, else a control plane of our own with this project's
-    /// controller, and nobody who runs JobSets: their status changes where a step says so.
-    pub(crate) async fn find() -> Cluster {
+    /// controller, and nobody who runs JobSets: their status changes where a step says so. With `webhooks` its API server asks
+    /// the controller.
+    pub(crate) async fn find(webhooks: bool) -> Cluster {
         if let Some(path) = std::env::var_os("TRAINMASTER_LIVE_KUBECONFIG") {
             let kubeconfig = Kubeconfig::read_from(path).expect("the kubeconfig can be read");
             let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
@@ -77,16 +78,21 @@ impl Cluster {
                 Client::try_from(config.expect("the kubeconfig names a cluster")).expect("makes a client");
             return Cluster::of(client, None).await;
         }
-        let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/trainmaster/crds");
-        let options =
-            Options { manifests: vec![crds], crds: Crd::ALL.to_vec(), ..Options::api_server_only() };
+        let charts = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts");
+        let crds = vec![charts.join("trainmaster/files/crds")];
+        let options = Options { manifests: crds, crds: Crd::ALL.to_vec(), ..Options::api_server_only() };
         let control_plane = ControlPlane::start(&options).unwrap_or_else(|error| panic!("{error}"));
         let client = control_plane.client(ADMIN).await.expect("makes a client");
-        let program: PathBuf = env!("CARGO_BIN_EXE_trainmaster").into();
-        let mut command = Command::new(program);
-        command.arg("controller").arg("--kubeconfig").arg(control_plane.kubeconfig(CONTROLLER));
-        command.args(["--health-bind-address", "127.0.0.1:0", "--log-level", "debug"]);
-        let controller = control_plane.run("trainmaster", command).expect("starts the controller");
+        let controller = start_controller(&control_plane);
+        let line = logged(&controller, "\"answering webhooks\"").await;
+        let address = line.rsplit("127.0.0.1:").next().and_then(|it| it.split('"').next());
+        let port = address.and_then(|it| it.parse().ok()).expect("logs the port of the webhooks");
+        logged(&controller, "\"message\":\"ready\"").await;
+        let mut webhooks =
+            manifests::read(&charts.join("kustomize/manager.yaml")).expect("reads the manifests");
+        webhooks.retain(|it| it["kind"].as_str().is_some_and(|it| it.ends_with("WebhookConfiguration")));
+        manifests::point_webhooks(&mut webhooks, port, &control_plane.authority());
+        manifests::apply(&client, &webhooks).await.expect("applies the webhook configurations");
         Cluster::of(client, Some((controller, control_plane))).await
     }
 
@@ -150,6 +156,35 @@ impl Cluster {
             }
         };
         tokio::time::timeout(LIMIT, answer).await.expect("the API server answers in time")
+    }
+}
+
+/// This project's controller, with its webhooks on a port of its choice.
+fn start_controller(control_plane: &ControlPlane) -> Process {
+    let folder = control_plane.folder().join("webhooks");
+    control_plane.write_serving_certificate(&folder).expect("writes a certificate");
+    let config = folder.join("config.yaml");
+    let text = "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\n\
+                certManagement: {enable: false}\nmetrics: {bindAddress: '0'}\n";
+    std::fs::write(&config, text).expect("writes the configuration");
+    let mut command = Command::new(PathBuf::from(env!("CARGO_BIN_EXE_trainmaster")));
+    command.arg("controller").arg("--kubeconfig").arg(control_plane.kubeconfig(CONTROLLER));
+    command.arg("--config").arg(config).arg("--cert-dir").arg(folder);
+    let addresses = ["--health-bind-address", "127.0.0.1:0", "--webhook-bind-address", "127.0.0.1:0"];
+    command.args(addresses).args(["--log-level", "debug"]);
+    control_plane.run("trainmaster", command).expect("starts the controller")
+}
+
+/// The line of the controller's log that contains `text`, once there is one.
+async fn logged(controller: &Process, text: &str) -> String {
+    let started = Instant::now();
+    loop {
+        let log = std::fs::read_to_string(controller.log()).expect("has a log");
+        if let Some(line) = log.lines().find(|line| line.contains(text)) {
+            return line.to_owned();
+        }
+        assert!(started.elapsed() < LIMIT, "the controller never logs {text}:\n{log}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 

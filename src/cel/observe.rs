@@ -91,7 +91,7 @@ impl Program {
         let mut observer = Observer::default();
         match purpose {
             Purpose::Condition => observer.condition(&mut self.root),
-            Purpose::Items => observer.branch(&mut self.root, Ways::Items),
+            Purpose::Items => observer.items(&mut self.root),
             Purpose::Value if matches!(self.ty, Type::Optional(_)) => {
                 observer.branch(&mut self.root, Ways::Presence);
             }
@@ -115,6 +115,14 @@ impl Observer {
             Op::Not(operand) => self.condition(operand),
             Op::Conditional(parts) => parts.iter_mut().for_each(|it| self.condition(it)),
             _ => self.branch(node, Ways::Truth),
+        }
+    }
+
+    /// What is gone through: a list that is written out is no branch, unless all in it may be absent.
+    fn items(&mut self, node: &mut Node) {
+        match &node.op {
+            Op::List(elements) if elements.iter().any(|element| !element.optional) => self.value(node),
+            _ => self.branch(node, Ways::Items),
         }
     }
 
@@ -246,6 +254,8 @@ mod tests {
     fn an_optional_that_fills_a_hole_and_a_list_that_is_gone_through_are_branches() {
         check(Purpose::Value, "[x][?1]", &[1], &["[x][?1]: present"]);
         check(Purpose::Items, "[x].filter(y, y > 1)", &[2], &["[x].filter(y, y > 1): empty"]);
+        check(Purpose::Items, "[x > 1 ? 1 : 2]", &[2], &["x > 1: false"]);
+        check(Purpose::Items, "[?[x][?1]]", &[2], &["[?[x][?1]]: with items"]);
     }
 
     #[test]

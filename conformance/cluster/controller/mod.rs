@@ -1,15 +1,20 @@
 //! `trainmaster controller` on a real control plane.
 
+mod admission;
+mod away;
 mod chaos;
+mod election;
 mod figures;
 mod life;
+mod metrics;
 mod poison;
 mod policies;
 mod problems;
 mod process;
+mod progress;
 mod rendered;
 mod restart;
-mod rights;
+pub(crate) mod rights;
 mod sdk;
 mod serving;
 mod serving_client;

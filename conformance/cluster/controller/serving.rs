@@ -36,7 +36,7 @@ fn configurations(client: &Client, kind: &str) -> Api<DynamicObject> {
 }
 
 /// Creates the webhook configurations, which match nothing here: who calls is the test.
-async fn configure(namespace: &Namespace, bundle: Option<&str>) {
+pub(super) async fn configure(namespace: &Namespace, bundle: Option<&str>) {
     for (kind, name) in CONFIGURATIONS {
         let service =
             json!({ "name": "kubeflow-trainer-controller-manager", "namespace": NAMESPACE, "path": "/x" });

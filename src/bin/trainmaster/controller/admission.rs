@@ -7,7 +7,16 @@ use super::{
     shared::Shared,
     store::Key,
 };
-use crate::webhook::Review;
+use crate::{
+    serving::{self, Answer, plain},
+    webhook::{self, Review, Webhook},
+};
+use http_body_util::Full;
+use hyper::{
+    Request, Response, StatusCode,
+    body::{Bytes, Incoming},
+    header::{CONTENT_TYPE, HeaderValue},
+};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{sleep, timeout};
@@ -18,6 +27,8 @@ use trainmaster::{
     policy::PolicySet,
 };
 
+/// Bytes of a review: two objects of the size that an API server takes, and what it says about them.
+const REVIEW_LIMIT: usize = 8 << 20;
 /// How long a judgement may take; the API server waits for ten seconds.
 const LIMIT: Duration = Duration::from_secs(8);
 /// What an object needs at most to get from the API server to the cache. Whoever is refused waits for so long.
@@ -25,14 +36,40 @@ const LAG: Duration = Duration::from_millis(250);
 /// Keys that are planned here are never used.
 const RANDOM: [u8; 32] = [0; 32];
 
+/// The answer to what the API server asks a webhook.
+pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Answer {
+    let webhook = Webhook::at(request.uri().path());
+    let path = request.uri().path().to_owned();
+    // What is asked is read in any case, so that the connection can go on.
+    let body = match serving::body(request.into_body(), REVIEW_LIMIT).await {
+        Ok(body) => body,
+        Err(error) => return plain(error.status(), error.to_string()),
+    };
+    let Some(webhook) = webhook else {
+        return plain(StatusCode::NOT_FOUND, format!("there is no webhook {path}"));
+    };
+    let judge = async |review| match webhook {
+        Webhook::Times | Webhook::TrainJob => train_job(&shared, &review).await,
+        Webhook::TrainingRuntime | Webhook::ClusterTrainingRuntime => Ok(runtime(&shared, &review)),
+    };
+    match webhook::answer(webhook, &body, judge).await {
+        Ok(review) => {
+            let mut answer = Response::new(Full::new(Bytes::from(review)));
+            answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            answer
+        }
+        Err(error) => plain(StatusCode::BAD_REQUEST, error.to_string()),
+    }
+}
+
 /// What is to be said of a TrainJob, or why that cannot be told now.
-pub(super) async fn train_job(shared: Arc<Shared>, review: Review) -> Result<Verdict, String> {
-    let Review { object, old, .. } = &review;
+async fn train_job(shared: &Shared, review: &Review) -> Result<Verdict, String> {
+    let Review { object, old, .. } = review;
     if old.as_ref().is_some_and(|old| admission::is_moot(object, old)) {
         return Ok(Verdict::default());
     }
     let same_spec = old.as_ref().is_some_and(|old| old.get("spec") == object.get("spec"));
-    match timeout(LIMIT, judge(&shared, &review)).await {
+    match timeout(LIMIT, judge(shared, review)).await {
         Ok(Ok(verdict)) => Ok(verdict),
         // What cannot be judged must not keep labels from being changed.
         _ if same_spec => Ok(Verdict::default()),
@@ -42,12 +79,12 @@ pub(super) async fn train_job(shared: Arc<Shared>, review: Review) -> Result<Ver
 }
 
 /// What is to be said of a runtime.
-pub(super) async fn runtime(shared: Arc<Shared>, review: Review) -> Result<Verdict, String> {
+fn runtime(shared: &Shared, review: &Review) -> Verdict {
     let (policies, served, config) = {
         let cache = shared.cache();
         (cache.policies.clone(), cache.served(), cache.config.clone())
     };
-    Ok(admission::runtime(&review.object, review.old.as_ref(), &policies, &served, &config))
+    admission::runtime(&review.object, review.old.as_ref(), &policies, &served, &config)
 }
 
 /// Judges by what is known; where that means a refusal, once more by what there is.
@@ -65,7 +102,7 @@ async fn judge(shared: &Shared, review: &Review) -> Result<Verdict, Error> {
             return Ok(verdict);
         }
     }
-    let (_, runtime) = tokio::join!(sleep(LAG), live_runtime(shared, review));
+    let ((), runtime) = tokio::join!(sleep(LAG), live_runtime(shared, review));
     verdict(shared, review, runtime?.map_or(Runtime::Missing, Runtime::live)).await
 }
 
