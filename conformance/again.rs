@@ -1,16 +1,15 @@
 //! What holds of every plan of the cases in `render/`, whatever is in it.
 
-use crate::{
-    render::Inputs,
-    support::{Case, cases},
-};
+use crate::support::cases;
 use std::fmt::Write;
 use trainmaster::{
     object::{
         Untyped,
         diff::{self, Change, Quantities},
     },
+    offline::case::{Case, Inputs},
     plan::{Plan, Runtime, Snapshot, pin_ref, pinned_runtime, plan},
+    policy::PolicySet,
 };
 
 /// Cases in which what exists is meant to change what is wanted.
@@ -53,7 +52,7 @@ fn a_plan_that_is_applied_has_nothing_left_to_change() {
 fn each_plan(mut check: impl FnMut(&Case, &Inputs, &mut Snapshot, &Plan)) {
     let mut plans = 0;
     for case in cases("render") {
-        let (inputs, _) = Inputs::of(&case).unwrap();
+        let (inputs, _) = case.inputs(&PolicySet::builtin()).unwrap();
         for train_job in inputs.manifests.train_jobs() {
             let Ok(mut snapshot) = inputs.snapshot(train_job) else { continue };
             if let Ok(first) = plan(&snapshot, &inputs.policies) {

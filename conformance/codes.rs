@@ -1,8 +1,11 @@
 //! The pages of codes: each example produces its code, and each code is produced by some case.
 
-use crate::support::{cases, check};
+use crate::support::cases;
 use std::collections::BTreeSet;
-use trainmaster::diagnostic::{Code, Source, codes};
+use trainmaster::{
+    diagnostic::{Code, Diagnostic, Source, codes},
+    policy::PolicySet,
+};
 
 /// Pages without an example, and why they have none.
 const WITHOUT_EXAMPLE: &[(&str, &str)] = &[
@@ -21,8 +24,8 @@ fn is_of_check(code: &Code) -> bool {
 
 #[test]
 fn every_code_of_policies_is_produced_by_a_case() {
-    let sources = cases("check").into_iter().filter_map(|case| case.source("policy.yaml"));
-    let produced: BTreeSet<_> = sources.flat_map(|source| check(&source).0).map(|it| it.code.id).collect();
+    let sources = cases("check").into_iter().filter_map(|case| case.file("policy.yaml").cloned());
+    let produced: BTreeSet<_> = sources.flat_map(|source| said(&source)).map(|it| it.code.id).collect();
     let missing = codes::ALL.iter().filter(|it| is_of_check(it) && !produced.contains(it.id));
     let missing: Vec<_> = missing.map(|it| it.id).collect();
     let listed: Vec<_> = WITHOUT_CASE.iter().map(|(id, _)| *id).collect();
@@ -46,6 +49,11 @@ fn the_example_of_each_page_produces_its_code() {
     assert_eq!(without, listed, "pages without an example");
 }
 
+/// What is said about policies.
+fn said(source: &Source) -> Vec<Diagnostic> {
+    PolicySet::with(std::slice::from_ref(source)).1
+}
+
 /// The blocks of code of a page, each with its language.
 fn examples(page: &str) -> Vec<(&str, String)> {
     let blocks = page.split("\n```").skip(1).step_by(2);
@@ -64,5 +72,5 @@ fn produced(language: &str, text: &str) -> BTreeSet<&'static str> {
         ),
         _ => text.to_owned(),
     };
-    check(&Source::new("example", policy)).0.iter().map(|it| it.code.id).collect()
+    said(&Source::new("example", policy)).iter().map(|it| it.code.id).collect()
 }

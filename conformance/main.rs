@@ -23,7 +23,7 @@ mod support;
 mod again;
 mod check;
 mod codes;
-mod explain;
+mod coverage;
 mod render;
 mod shipped;
 mod status;

@@ -2,7 +2,7 @@
 //! or of the chart's. An API server takes them as they are, and the TrainJobs become JobSets about which there is nothing to
 //! say.
 
-use crate::support::{RANDOM, namespace, shown};
+use crate::support::{NAMESPACE, RANDOM, shown};
 use std::{fs, path::PathBuf};
 use trainmaster::{diagnostic::Source, offline, plan::Config, policy::PolicySet};
 
@@ -10,6 +10,7 @@ use trainmaster::{diagnostic::Source, offline, plan::Config, policy::PolicySet};
 fn entries(folder: &str) -> Vec<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut entries: Vec<_> = fs::read_dir(root).unwrap().map(|it| it.unwrap().path()).collect();
+    entries.retain(|path| !path.ends_with("Kustomization"));
     entries.sort();
     entries
 }
@@ -20,7 +21,7 @@ fn source(path: &PathBuf) -> Source {
 
 /// What is wrong with the plans of the TrainJobs in `sources`, or with what they are made of.
 fn problems(sources: &[Source]) -> String {
-    let (manifests, mut said) = offline::read(sources, namespace());
+    let (manifests, mut said) = offline::read(sources, NAMESPACE);
     let (policies, config) = (PolicySet::builtin(), Config::default());
     let mut job_sets = 0;
     for train_job in manifests.train_jobs() {

@@ -8,6 +8,7 @@
 //! Nothing here does I/O, reads a clock or draws randomness; what the world knows comes in as an argument.
 //! The binary in `src/bin/trainmaster/` holds the edges. Modules in reading order:
 
+pub mod admission;
 pub mod api;
 pub mod cel;
 pub mod diagnostic;

@@ -52,4 +52,18 @@ fn a_framework_is_added_by_a_policy_alone() {
     assert!(rendered.contains("- name: TOY_SIZE\n                value: \"3\""), "{rendered}");
     let (without, _, _) = run(&folder, &["render", "-f", "runtime.yaml"]);
     assert!(!without.contains("TOY_SIZE"), "{without}");
+
+    let case = folder.join("cases/three");
+    fs::create_dir_all(&case).unwrap();
+    fs::write(case.join("play.yaml"), RUNTIME).unwrap();
+    _ = fs::remove_file(case.join("expected.yaml"));
+    let (_, said, fine) = run(&folder, &["test", "cases", "--policy-dir", "policies"]);
+    assert!(!fine && said.contains("1 failed"), "{said}");
+    let (_, said, fine) = run(&folder, &["test", "cases", "--policy-dir", "policies", "--update"]);
+    assert!(fine && said.contains("1 updated"), "{said}");
+    let (tested, said, fine) = run(&folder, &["test", "cases", "--policy-dir", "policies", "--coverage"]);
+    assert!(
+        fine && tested.contains("ok      cases/three\n") && tested.contains("toy      1/1"),
+        "{tested}{said}"
+    );
 }

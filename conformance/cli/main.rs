@@ -19,11 +19,13 @@
     reason = "a test fails by panicking and reads the files of the tree"
 )]
 
+mod chart;
 mod command;
 mod contributing;
 mod hostile;
 mod keys;
 mod streams;
+mod update;
 
 use command::Command;
 use std::{

@@ -12,7 +12,11 @@ mod testbed;
 
 mod support;
 
+mod chart;
+mod columns;
 mod control_plane;
 mod controller;
 mod crds;
+mod kueue;
 mod pods;
+mod proxy;

@@ -33,7 +33,7 @@ pub(crate) fn everything() -> Options {
 
 /// Where our CRDs are.
 pub(crate) fn crds() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/trainmaster/crds")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/trainmaster/files/crds")
 }
 
 /// A client of the shared control plane and a new namespace there for the test `name`.
@@ -54,6 +54,12 @@ pub(crate) fn objects(
 ) -> Api<DynamicObject> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
     Api::namespaced_with(client.clone(), namespace, &resource)
+}
+
+/// Objects of a kind of ours that live in no namespace.
+pub(crate) fn cluster_objects(client: &Client, kind: &str) -> Api<DynamicObject> {
+    let gvk = GroupVersionKind::gvk(trainmaster::api::GROUP, trainmaster::api::VERSION, kind);
+    Api::all_with(client.clone(), &ApiResource::from_gvk(&gvk))
 }
 
 /// A YAML or JSON text as an object.

@@ -15,10 +15,13 @@
 )]
 #![allow(unreachable_pub, reason = "nothing is reachable from outside a test")]
 
+mod admission;
 mod legacy;
+mod recorded;
 mod rendered;
 mod replay;
 
+use admission::Server;
 use replay::Replay;
 use serde_json::Value;
 use std::{
@@ -77,12 +80,38 @@ fn fields_of_older_versions_mean_what_they_meant() {
     compare("legacy.jsonl", "legacy.tsv", legacy::is_of_its_version);
 }
 
+/// What upstream admits and refuses, for which fields and of which kind. Where the CRD refuses, any of its reasons will do.
+#[test]
+fn what_is_admitted_is_what_upstream_admits() {
+    compare_answers("admission.jsonl", "admission.tsv", |_, _| true);
+}
+
+#[test]
+fn what_older_versions_refuse_of_their_own_fields_is_refused() {
+    compare_answers("legacy.jsonl", "legacy-admission.tsv", legacy::is_of_its_version);
+}
+
 fn area(id: &str) -> &str {
     id.split('/').next().unwrap()
 }
 
-/// Compares the recorded cases that `wanted` picks, but for those that `list` says differ.
+/// Compares the plans for the recorded cases that `wanted` picks, but for those that `list` says differ.
 fn compare(file: &str, list: &str, wanted: impl Fn(&str, &Value) -> bool) {
+    let older = file == "legacy.jsonl";
+    compare_by(file, list, wanted, |policies, case| Replay::new(policies, older).run(case));
+}
+
+/// The same of the answers to requests.
+fn compare_answers(file: &str, list: &str, wanted: impl Fn(&str, &Value) -> bool) {
+    compare_by(file, list, wanted, |policies, case| Server::new(policies).run(case));
+}
+
+fn compare_by(
+    file: &str,
+    list: &str,
+    wanted: impl Fn(&str, &Value) -> bool,
+    differences_of: impl Fn(&PolicySet, &Value) -> Vec<String>,
+) {
     let Some(cases) = cases(file) else { return };
     let policies = PolicySet::builtin();
     let listed = differences(list);
@@ -93,7 +122,7 @@ fn compare(file: &str, list: &str, wanted: impl Fn(&str, &Value) -> bool) {
         if !wanted(id, case) {
             continue;
         }
-        let found = Replay::new(&policies, file == "legacy.jsonl").run(case);
+        let found = differences_of(&policies, case);
         let area = areas.entry(area(id).to_owned()).or_default();
         area.cases += 1;
         match (found.is_empty(), listed.get(id)) {

@@ -1,6 +1,6 @@
 //! A recorded case through the command: its objects as one manifest.
 
-use super::replay::items;
+use super::recorded::items;
 use serde_json::{Value, json};
 use std::{
     io::Write as _,

@@ -1,6 +1,6 @@
 //! A recorded case, step by step, on plans instead of a cluster.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
+use crate::recorded::{items, normal};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use trainmaster::{
@@ -12,7 +12,7 @@ use trainmaster::{
     },
     plan::{Config, Runtime, RuntimeRef, Served, Snapshot, pin_ref, pinned_runtime, plan},
     policy::PolicySet,
-    schema, yaml,
+    schema,
 };
 
 /// What exists, as far as plans see it.
@@ -154,7 +154,7 @@ impl<'p> Replay<'p> {
 
     fn compare(&self, expected: &Value) -> Vec<String> {
         let mut differences = Vec::new();
-        let mut wanted: BTreeMap<(String, String), &Value> =
+        let mut wanted: BTreeMap<(String, String, String), &Value> =
             items(expected).map(|it| (key(it), it)).collect();
         for object in self.applied.values().filter(|it| !(self.older && it["data"].get("runtime").is_some()))
         {
@@ -202,13 +202,9 @@ fn rejected(object: &Value) -> Option<String> {
     errors.first().map(|error| format!("{}: {}", error.path, error.message()))
 }
 
-pub fn items(list: &Value) -> impl Iterator<Item = &Value> {
-    list.as_array().into_iter().flatten()
-}
-
-fn key(object: &Value) -> (String, String) {
+fn key(object: &Value) -> (String, String, String) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    (text(&object["kind"]), text(&object["metadata"]["name"]))
+    (text(&object["apiVersion"]), text(&object["kind"]), text(&object["metadata"]["name"]))
 }
 
 /// Removes what each version of upstream does in its own way, whatever a case is about: the number of processes of v2.0,
@@ -223,45 +219,4 @@ fn without_version(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(without_version),
         _ => {}
     }
-}
-
-/// What kind of secret a value is, as the records say it.
-fn masked(value: &str) -> String {
-    let Ok(secret) = STANDARD.decode(value) else { return value.to_owned() };
-    let secret = String::from_utf8(secret).unwrap();
-    let pem = secret.strip_prefix("-----BEGIN ").and_then(|rest| rest.split("-----").next());
-    let key = secret.split(' ').next().filter(|word| word.starts_with("ecdsa-"));
-    let curve = secret.contains("curve").then_some("curve");
-    format!("<{}>", pem.or(key).or(curve).unwrap_or("secret"))
-}
-
-/// The object in the form of the records: no namespace, no UIDs, a pinned runtime as a tree of what counts.
-fn normal(object: &Value) -> Value {
-    let mut object = object.clone();
-    let metadata = object["metadata"].as_object_mut().unwrap();
-    metadata.remove("namespace");
-    for owner in metadata.get_mut("ownerReferences").and_then(Value::as_array_mut).into_iter().flatten() {
-        owner.as_object_mut().unwrap().remove("uid");
-    }
-    if object["kind"] == "Secret" {
-        for value in object["data"].as_object_mut().unwrap().values_mut() {
-            *value = json!(masked(value.as_str().unwrap()));
-        }
-    }
-    // The scripts are not upstream's.
-    for script in ["init.sh", "entrypoint.sh"] {
-        if let Some(value) = object["data"].get_mut(script) {
-            *value = json!("<script>");
-        }
-    }
-    let pinned = object.pointer("/data/runtime").and_then(Value::as_str).map(str::to_owned);
-    if let Some(text) = pinned {
-        let source = trainmaster::diagnostic::Source::new("runtime", text);
-        let runtime = yaml::parse(&source).0[0].to_json();
-        object["data"]["runtime"] = json!({
-            "apiVersion": runtime["apiVersion"], "kind": runtime["kind"],
-            "name": runtime["metadata"]["name"], "spec": runtime["spec"],
-        });
-    }
-    object
 }

@@ -24,7 +24,7 @@ use testbed::assets::{self, Assets};
 use testbed::builds;
 use testbed::{ADMIN, CONTROLLER, ControlPlane, Options, Process, manifests};
 
-const CRDS: &str = "charts/trainmaster/crds";
+const CRDS: &str = "charts/trainmaster/files/crds";
 const EXAMPLES: [&str; 2] = ["examples/torch/runtime.yaml", "examples/torch/trainjob.yaml"];
 
 #[derive(Debug, thiserror::Error)]
@@ -133,8 +133,8 @@ fn start_controller(control_plane: &ControlPlane, program: &Path) -> Result<Proc
     step("Starting trainmaster controller");
     let mut command = Command::new(program);
     command.arg("controller").arg("--kubeconfig").arg(control_plane.kubeconfig(CONTROLLER));
-    // Any free port: another demo, or something else, may be running.
-    command.args(["--health-bind-address", "127.0.0.1:0"]);
+    // Any free port: another demo, or something else, may be running. Nothing here asks webhooks.
+    command.args(["--health-bind-address", "127.0.0.1:0", "--webhook-bind-address", "0"]);
     Ok(control_plane.run("trainmaster", command)?)
 }
 

@@ -63,7 +63,7 @@ impl Assets {
         let mut missing = Vec::new();
         for name in names {
             let path = self.path(name)?;
-            if !path.is_file() {
+            if !path.exists() {
                 missing.push((builds::find(name)?, path));
             }
         }
@@ -90,7 +90,7 @@ fn make(build: &Build, asset: &Asset, path: &Path, number: &str) -> Result<bool,
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder).map_err(write(folder))?;
     let _lock = lock(&folder.join(LOCK), asset.name()).map_err(write(folder))?;
-    if path.is_file() {
+    if path.exists() {
         return Ok(false);
     }
     remove_unfinished(folder);
@@ -133,7 +133,8 @@ const UNFINISHED: &str = ".unfinished-";
 fn remove_unfinished(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-            _ = fs::remove_file(entry.path());
+            let path = entry.path();
+            _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         }
     }
 }

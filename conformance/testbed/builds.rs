@@ -24,7 +24,7 @@ pub(crate) struct Build {
 pub(crate) enum Asset {
     /// A main package. `seconds`: what a build takes on two cores after those before it in the table.
     Program { name: &'static str, package: &'static str, seconds: u64 },
-    /// A file of a module that go.mod pins.
+    /// A file of a module that go.mod pins, or a folder.
     Manifest { name: &'static str, module: &'static str, path: &'static str },
 }
 
@@ -73,6 +73,7 @@ pub(crate) const BUILDS: &[Build] = &[
                 module: "sigs.k8s.io/jobset",
                 path: "config/components/webhook/manifests.yaml",
             },
+            Asset::Manifest { name: "jobset-chart", module: "sigs.k8s.io/jobset", path: "charts/jobset" },
         ],
     },
     Build {
@@ -97,6 +98,40 @@ pub(crate) const BUILDS: &[Build] = &[
                 path: "config/crd/volcano/bases/scheduling.volcano.sh_podgroups.yaml",
             },
         ],
+    },
+    Build {
+        folder: "helm",
+        module: "helm.sh/helm/v4",
+        version_package: None,
+        assets: &[Asset::Program { name: "helm", package: "helm.sh/helm/v4/cmd/helm", seconds: 170 }],
+    },
+    Build {
+        folder: "kueue",
+        module: "sigs.k8s.io/kueue",
+        version_package: None,
+        assets: &[
+            Asset::Program { name: "kueue", package: "sigs.k8s.io/kueue/cmd/kueue", seconds: 260 },
+            Asset::Manifest {
+                name: "kueue-crds",
+                module: "sigs.k8s.io/kueue",
+                path: "config/components/crd/bases",
+            },
+            Asset::Manifest {
+                name: "kueue-webhooks.yaml",
+                module: "sigs.k8s.io/kueue",
+                path: "config/components/webhook/manifests.yaml",
+            },
+        ],
+    },
+    Build {
+        folder: "upstream-chart",
+        module: "github.com/kubeflow/trainer/v2",
+        version_package: None,
+        assets: &[Asset::Manifest {
+            name: "upstream-chart",
+            module: "github.com/kubeflow/trainer/v2",
+            path: "charts/kubeflow-trainer",
+        }],
     },
 ];
 

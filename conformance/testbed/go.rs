@@ -70,7 +70,7 @@ impl Go<'_> {
         Ok(())
     }
 
-    /// Copies the file at `path` of `module`, in the version that go.mod pins and go.sum confirms.
+    /// Copies the file or folder at `path` of `module`, in the version that go.mod pins and go.sum confirms.
     pub(crate) fn copy(&self, module: &str, path: &str, output: &Path) -> Result<(), Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "PascalCase")]
@@ -83,9 +83,7 @@ impl Go<'_> {
         let found: Download =
             serde_json::from_str(&answer).map_err(|_| Error::NoModule { module: module.to_owned() })?;
         let path = found.dir.join(path);
-        // Read and written, not copied: files of the module cache are read-only, and a copy would be so too.
-        let text = fs::read(&path).and_then(|text| fs::write(output, text));
-        text.map_err(|source| Error::Copy { path, source })
+        copy(&path, output).map_err(|source| Error::Copy { path, source })
     }
 
     /// What the developer set up for other modules (workspaces, flags, cross compiling) must not change ours.
@@ -97,6 +95,20 @@ impl Go<'_> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
+}
+
+/// Copies a file, or a folder with all in it. Read and written: files of the module cache are read-only, and what
+/// `fs::copy` makes would be so too.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    if !from.is_dir() {
+        return fs::read(from).and_then(|text| fs::write(to, text));
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        copy(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
 }
 
 /// Runs `command`, feeding its standard error to `progress`; its standard output is returned.

@@ -73,14 +73,19 @@ pub(crate) fn point_webhooks(configurations: &mut [Value], port: u16, authority:
     }
 }
 
-/// Applies objects in their order, server-side; a namespaced one that names no namespace goes to `default`. Then waits
-/// until every CRD among them is served.
+/// Applies objects in their order, server-side, but CRDs first, and the others once these are served; a namespaced one that
+/// names no namespace goes to `default`.
 pub(crate) async fn apply(client: &Client, objects: &[Value]) -> Result<(), Error> {
-    for object in objects {
-        apply_one(client, object).await?;
+    let is_crd = |object: &&Value| object["kind"] == "CustomResourceDefinition";
+    let (crds, others): (Vec<_>, Vec<_>) = objects.iter().partition(is_crd);
+    for crd in &crds {
+        apply_one(client, crd).await?;
     }
-    for crd in objects.iter().filter(|object| object["kind"] == "CustomResourceDefinition") {
+    for crd in crds {
         established(client, crd["metadata"]["name"].as_str().unwrap_or_default()).await?;
+    }
+    for object in others {
+        apply_one(client, object).await?;
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ pub(crate) mod assets;
 pub(crate) mod audit;
 pub(crate) mod builds;
 mod certificates;
-mod go;
+pub(crate) mod go;
 pub(crate) mod manifests;
 mod process_group;
 mod programs;
@@ -181,6 +181,14 @@ impl ControlPlane {
             }
         }
         Ok(())
+    }
+
+    /// Kills the API server where it stands and starts it again, where it was and with everything it knew. `options` are
+    /// those of the control plane.
+    pub(crate) async fn restart_api_server(&mut self, options: &Options) -> Result<(), Error> {
+        let port = self.server.rsplit(':').next().and_then(|port| port.parse().ok());
+        self.processes.retain(|process| process.name() != "kube-apiserver");
+        self.run_api_server(options, port.unwrap_or_default()).await
     }
 
     /// Writes a certificate for a server on this machine, `tls.crt` and `tls.key`, into `folder`, which is made if it is

@@ -14,6 +14,8 @@ pub(crate) struct Options {
     pub(crate) users: Vec<User>,
     /// Names of the users whose requests are logged, for [`ControlPlane::audit`].
     pub(crate) audited: Vec<String>,
+    /// Admission plug-ins of the API server besides those that are on by default.
+    pub(crate) admission_plugins: Vec<&'static str>,
     pub(crate) crds: Vec<Crd>,
     /// YAML files, or folders of them, that are applied before any controller starts: CRDs of our own, for example.
     pub(crate) manifests: Vec<PathBuf>,
@@ -25,6 +27,9 @@ pub(crate) struct Options {
     pub(crate) jobset: bool,
     /// Fake nodes, whose pods run and end as their annotations say (`kwok.yaml`); none, and no KWOK, if 0.
     pub(crate) nodes: u32,
+    /// What every container on the fake nodes has written, in the form of container runtimes: a time, `stdout` or `stderr`,
+    /// `F` and the line. Without it there are no logs to read.
+    pub(crate) logs: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -46,12 +51,14 @@ impl Options {
         Self {
             users: vec![User::master(CONTROLLER)],
             audited: vec![CONTROLLER.to_owned()],
+            admission_plugins: Vec::new(),
             crds: Vec::new(),
             manifests: Vec::new(),
             controller_manager: false,
             scheduler: false,
             jobset: false,
             nodes: 0,
+            logs: None,
         }
     }
 

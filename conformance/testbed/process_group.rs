@@ -166,12 +166,17 @@ impl Process {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Asks it to stop (SIGTERM) and waits until it has.
-    pub(crate) fn terminate(&mut self) -> Result<ExitStatus, Error> {
-        let signal = |source| Error::Signal { program: self.name.clone(), source };
+    /// Asks it to stop (SIGTERM).
+    pub(crate) fn ask_to_stop(&self) -> Result<(), Error> {
         let id = self.child.id().to_string();
-        Command::new("sh").args(["-c", "kill -TERM \"$1\"", "kill", &id]).status().map_err(signal)?;
-        self.child.wait().map_err(signal)
+        let asked = Command::new("sh").args(["-c", "kill -TERM \"$1\"", "kill", &id]).status();
+        asked.map(drop).map_err(|source| Error::Signal { program: self.name.clone(), source })
+    }
+
+    /// Asks it to stop and waits until it has.
+    pub(crate) fn terminate(&mut self) -> Result<ExitStatus, Error> {
+        self.ask_to_stop()?;
+        self.child.wait().map_err(|source| Error::Signal { program: self.name.clone(), source })
     }
 
     /// Leaves it running when dropped.

@@ -38,6 +38,8 @@ pub(crate) struct ApiServer<'a> {
     pub(crate) service_accounts: bool,
     /// Where the requests that `AUDIT_POLICY` selects are logged.
     pub(crate) audit_log: Option<&'a Path>,
+    /// Admission plug-ins besides the usual ones.
+    pub(crate) admission_plugins: &'a [&'static str],
 }
 
 /// Names of the files that more than one program reads, in the control plane's folder.
@@ -68,6 +70,9 @@ pub(crate) fn api_server(program: &Path, server: &ApiServer<'_>) -> Command {
         ("--token-auth-file", file(TOKENS)),
     ] {
         command.arg(flag).arg(path);
+    }
+    if !server.admission_plugins.is_empty() {
+        command.args(["--enable-admission-plugins", &server.admission_plugins.join(",")]);
     }
     if !server.service_accounts {
         command.args(["--disable-admission-plugins", "ServiceAccount"]);
@@ -120,6 +125,23 @@ pub(crate) fn kwok(program: &Path, folder: &Path, kubeconfig: &Path) -> io::Resu
     let mut command = bare(program, folder);
     command.arg("--kubeconfig").arg(kubeconfig).arg("--config").arg(stages).arg("--manage-all-nodes=true");
     Ok(command)
+}
+
+/// Lets the fake kubelets answer on `port`, where the API server asks for what containers have written: the file `logs`.
+pub(crate) fn kwok_logs(command: &mut Command, folder: &Path, logs: &Path, port: u16) -> io::Result<()> {
+    let config = json!({
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "ClusterLogs",
+        "metadata": { "name": "all" },
+        "spec": { "logs": [{ "logsFile": logs }] },
+    });
+    let serving = folder.join(SERVING);
+    command.arg("--config").arg(write_config(folder, "kwok-logs", &config)?);
+    command.args(["--node-ip", "127.0.0.1", "--node-port", &port.to_string()]);
+    command.args(["--server-address", &format!("127.0.0.1:{port}")]);
+    command.arg("--tls-cert-file").arg(serving.join(CERTIFICATE));
+    command.arg("--tls-private-key-file").arg(serving.join(KEY));
+    Ok(())
 }
 
 /// The `JobSet` controller with its webhooks on `port`. [`JOBSET_CERTIFICATES`] is where it looks for a certificate.

@@ -1,6 +1,7 @@
 //! How a control plane comes up, step by step: what [`ControlPlane::start`] does once everything is built.
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::json;
+use tokio::net::TcpStream;
 
 use super::assets::Assets;
 use super::certificates::{self, Authority};
@@ -36,6 +38,9 @@ impl ControlPlane {
         manifests::apply(&client, &manifests::read_all(&options.manifests)?).await?;
         // After the CRDs: the garbage collector looks for new kinds of owners only every 30 seconds.
         control_plane.start_controllers(options)?;
+        if options.nodes > 0 {
+            control_plane.start_kwok(options.logs.as_deref()).await?;
+        }
         if options.jobset {
             control_plane.start_jobset(&client).await?;
         }
@@ -66,22 +71,29 @@ impl ControlPlane {
     async fn start_api_server(&mut self, options: &Options) -> Result<(), Error> {
         let folder = self.folder().to_owned();
         self.spawn("etcd", programs::etcd(&self.assets.path("etcd")?, &folder))?;
-        let program = self.assets.path("kube-apiserver")?;
-        let audit_log = folder.join(programs::AUDIT_LOG);
         self.with_port(async |control_plane, port| {
             control_plane.server = format!("https://127.0.0.1:{port}");
             control_plane.write_kubeconfigs()?;
-            let server = ApiServer {
-                folder: &folder,
-                port,
-                service_accounts: options.controller_manager,
-                audit_log: (!options.audited.is_empty()).then_some(&audit_log),
-            };
-            control_plane.spawn("kube-apiserver", programs::api_server(&program, &server))?;
-            let client = control_plane.client(ADMIN).await?;
-            control_plane.wait("the API server was not ready", async || is_ready(&client).await).await
+            control_plane.run_api_server(options, port).await
         })
         .await
+    }
+
+    /// Starts the API server on the port and waits until it serves.
+    pub(super) async fn run_api_server(&mut self, options: &Options, port: u16) -> Result<(), Error> {
+        let folder = self.folder().to_owned();
+        let audit_log = folder.join(programs::AUDIT_LOG);
+        let server = ApiServer {
+            folder: &folder,
+            port,
+            service_accounts: options.controller_manager,
+            audit_log: (!options.audited.is_empty()).then_some(&audit_log),
+            admission_plugins: &options.admission_plugins,
+        };
+        let program = self.assets.path("kube-apiserver")?;
+        self.spawn("kube-apiserver", programs::api_server(&program, &server))?;
+        let client = self.client(ADMIN).await?;
+        self.wait("the API server was not ready", async || is_ready(&client).await).await
     }
 
     fn start_controllers(&mut self, options: &Options) -> Result<(), Error> {
@@ -97,11 +109,22 @@ impl ControlPlane {
             let command = programs::scheduler(&program, &folder, &self.kubeconfig("kube-scheduler"));
             self.spawn("kube-scheduler", command.map_err(Error::Write)?)?;
         }
-        if options.nodes > 0 {
-            let command = programs::kwok(&self.assets.path("kwok")?, &folder, &self.kubeconfig("kwok"));
-            self.spawn("kwok", command.map_err(Error::Write)?)?;
-        }
         Ok(())
+    }
+
+    async fn start_kwok(&mut self, logs: Option<&Path>) -> Result<(), Error> {
+        let folder = self.folder().to_owned();
+        let (program, kubeconfig) = (self.assets.path("kwok")?, self.kubeconfig("kwok"));
+        let command = || programs::kwok(&program, &folder, &kubeconfig).map_err(Error::Write);
+        let Some(logs) = logs else { return self.spawn("kwok", command()?) };
+        self.with_port(async |control_plane, port| {
+            let mut command = command()?;
+            programs::kwok_logs(&mut command, &folder, logs, port).map_err(Error::Write)?;
+            control_plane.spawn("kwok", command)?;
+            let listens = async || TcpStream::connect(("127.0.0.1", port)).await.is_ok();
+            control_plane.wait("KWOK did not listen", listens).await
+        })
+        .await
     }
 
     async fn start_jobset(&mut self, client: &Client) -> Result<(), Error> {

@@ -30,10 +30,10 @@ fn crd(kind: &str) -> Option<Value> {
         "served": true,
         "storage": true,
         "schema": {"openAPIV3Schema": structural_schema(schemas, ty)},
+        "additionalPrinterColumns": columns(if has_status { TRAIN_JOB } else { RUNTIME }),
     });
     if has_status && let Value::Object(version) = &mut version {
         version.insert("subresources".to_owned(), json!({"status": {}}));
-        version.insert("additionalPrinterColumns".to_owned(), columns());
     }
     Some(json!({
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -55,11 +55,91 @@ fn crd(kind: &str) -> Option<Value> {
 
 const NOTE: &str = "# Made from src/api/types.json; do not edit. `make crds` makes it again.\n";
 
-/// What `kubectl get trainjobs` shows. The state is the first condition that is true: a column can show only the
-/// first match of its path, and the last condition is not the state, since one that became false keeps its place.
-fn columns() -> Value {
-    json!([
-        {"name": "State", "type": "string", "jsonPath": r#".status.conditions[?(@.status=="True")].type"#},
-        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
-    ])
+/// A column of `kubectl get`: its name, type and path, when it is shown, and its description.
+type Column = (&'static str, &'static str, &'static str, Width, &'static str);
+
+#[derive(Clone, Copy)]
+enum Width {
+    Always,
+    /// With `-o wide`.
+    Wide,
+}
+
+/// The state is a condition that is true: a column can show only the first match of its path, and the last condition is not
+/// the state, since one that became false keeps its place. A TrainJob that runs has none, and the column is empty.
+const TRAIN_JOB: &[Column] = {
+    use Width::{Always, Wide};
+    &[
+        (
+            "State",
+            "string",
+            r#".status.conditions[?(@.status=="True")].type"#,
+            Always,
+            "The first condition that is true; none while it runs.",
+        ),
+        ("Nodes", "integer", ".spec.trainer.numNodes", Always, "As many as the runtime says if empty."),
+        ("Runtime", "string", ".spec.runtimeRef.name", Always, "What it runs on."),
+        ("Age", "date", ".metadata.creationTimestamp", Always, "Time since it was created."),
+        ("Suspend", "boolean", ".spec.suspend", Wide, "Whether it shall wait."),
+        (
+            "Active",
+            "integer",
+            ".status.jobsStatus[?(@.active>0)].active",
+            Wide,
+            "Jobs that run, of the first kind that does.",
+        ),
+        (
+            "Progress",
+            "integer",
+            ".status.trainerStatus.progressPercentage",
+            Wide,
+            "Percent done, as the trainer tells.",
+        ),
+        (
+            "Since",
+            "date",
+            r#".status.conditions[?(@.status=="True")].lastTransitionTime"#,
+            Wide,
+            "Time since it is in that state.",
+        ),
+        (
+            "Reason",
+            "string",
+            r#".status.conditions[?(@.status=="True")].reason"#,
+            Wide,
+            "Why it is in that state.",
+        ),
+    ]
+};
+const RUNTIME: &[Column] = {
+    use Width::Always;
+    &[
+        (
+            "Framework",
+            "string",
+            r".metadata.labels.trainer\.kubeflow\.org/framework",
+            Always,
+            "What it is for, by its label.",
+        ),
+        (
+            "Nodes",
+            "integer",
+            ".spec.mlPolicy.numNodes",
+            Always,
+            "How many a TrainJob gets that does not say.",
+        ),
+        ("Age", "date", ".metadata.creationTimestamp", Always, "Time since it was created."),
+    ]
+};
+
+fn columns(columns: &[Column]) -> Value {
+    let column = |(name, kind, path, width, description): &Column| {
+        let mut column = json!({ "name": name, "type": kind, "jsonPath": path, "description": description });
+        // What is 0 anyway is left out, as the API server does: who compares the two finds no difference.
+        if let (Width::Wide, Value::Object(column)) = (width, &mut column) {
+            column.insert("priority".to_owned(), json!(1));
+        }
+        column
+    };
+    columns.iter().map(column).collect()
 }

@@ -85,6 +85,11 @@ impl Budget {
         }
     }
 
+    /// Gives back what has just been charged.
+    pub(super) fn refund(&mut self, cost: u64) {
+        self.left.cost += cost;
+    }
+
     /// Pays for going over `length` bytes or items.
     #[inline]
     pub(super) fn traverse(&mut self, length: usize) -> Result<(), Error> {

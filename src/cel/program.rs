@@ -5,11 +5,12 @@ use super::{
     error::Error,
     eval,
     functions::{Declared, Overload, Prepared},
+    observe::Seen,
     syntax::Span,
     types::Type,
     value::Val,
 };
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 /// Where an evaluation gets the values of variables. A variable is asked for when it is reached, each time anew; a
 /// computed one should remember its value.
@@ -64,6 +65,17 @@ impl Program {
         &self.overloads
     }
 
+    /// The fields that lead from the variable in `slot` to the value, if the expression is `variable.?a.?b` and nothing else.
+    pub fn optional_path(&self, slot: usize) -> Option<Vec<&str>> {
+        let (mut fields, mut node) = (Vec::new(), &self.root);
+        while let Op::OptionalSelect { operand, field } = &node.op {
+            fields.push(&**field);
+            node = operand;
+        }
+        fields.reverse();
+        matches!(node.op, Op::Variable(found) if found == slot).then_some(fields)
+    }
+
     /// Most steps an evaluation can take.
     pub fn estimate(&self) -> Estimate {
         self.estimate
@@ -74,6 +86,15 @@ impl Program {
     /// Fails as [`Error`] says, with the bytes at fault; in any case after no more than what `budget` allows.
     pub fn eval<'a>(&'a self, bindings: &dyn Bindings<'a>, budget: &mut Budget) -> Result<Val<'a>, Error> {
         budget.expression(|budget| eval::evaluate(&self.root, self.locals, bindings, budget))
+    }
+
+    /// The same, with an optional replaced by what is in it; nothing if it is absent. It takes less than unwrapping it.
+    pub fn eval_present<'a>(
+        &'a self,
+        bindings: &dyn Bindings<'a>,
+        budget: &mut Budget,
+    ) -> Result<Option<Val<'a>>, Error> {
+        budget.expression(|budget| eval::evaluate_present(&self.root, self.locals, bindings, budget))
     }
 }
 
@@ -140,6 +161,8 @@ pub(super) enum Op {
     List(Box<[Element]>),
     Map(Box<[Entry]>),
     Call(Box<Call>),
+    /// `optional.hasValue()`.
+    HasValue(Box<Node>),
     /// `optional.or(optional)`.
     OptionalOr(Box<[Node; 2]>),
     /// `optional.orValue(value)`.
@@ -155,6 +178,8 @@ pub(super) enum Op {
     Fail(Error),
     /// The operand's value, as the declared scalar type wants it.
     Conform(Scalar, Box<Node>),
+    /// The operand's value, which is noted; only in programs that are observed.
+    Observed(Box<Node>, Arc<Seen>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@
 //! | TM04xx | warnings about policies |
 //! | TM05xx | objects: manifests, TrainJobs, runtimes |
 //! | TM06xx | planning a TrainJob |
+//! | TM07xx | cases that policies are tested by |
 
 use std::fmt;
 
@@ -131,6 +132,7 @@ codes! {
     UNSUPPORTED_RUNTIME = "TM0610" "unsupported-runtime";
     FOREIGN_OBJECT = "TM0611" "foreign-object";
     BAD_SNAPSHOT = "TM0612" "bad-snapshot";
+    BAD_CASE = "TM0701" "bad-case";
 }
 
 #[cfg(test)]

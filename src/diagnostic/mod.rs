@@ -69,11 +69,64 @@ pub struct Label {
     pub text: String,
 }
 
+/// What sort of error a field has, as Kubernetes tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// A value that is malformed or out of bounds.
+    Invalid,
+    /// A value of another type.
+    TypeInvalid,
+    /// No value where there must be one.
+    Required,
+    /// A value that stands twice.
+    Duplicate,
+    /// A value that is none of those that are known.
+    NotSupported,
+    /// A value that could be right, but not here or not now.
+    Forbidden,
+    /// Text that is too long.
+    TooLong,
+    /// A list or map with too many entries.
+    TooMany,
+}
+
+impl Reason {
+    /// The `reason` of a cause in the API server's answer: `FieldValueInvalid`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Invalid => "FieldValueInvalid",
+            Reason::TypeInvalid => "FieldValueTypeInvalid",
+            Reason::Required => "FieldValueRequired",
+            Reason::Duplicate => "FieldValueDuplicate",
+            Reason::NotSupported => "FieldValueNotSupported",
+            Reason::Forbidden => "FieldValueForbidden",
+            Reason::TooLong => "FieldValueTooLong",
+            Reason::TooMany => "FieldValueTooMany",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reason::Invalid | Reason::TypeInvalid => "Invalid value",
+            Reason::Required => "Required value",
+            Reason::Duplicate => "Duplicate value",
+            Reason::NotSupported => "Unsupported value",
+            Reason::Forbidden => "Forbidden",
+            Reason::TooLong => "Too long",
+            Reason::TooMany => "Too many",
+        })
+    }
+}
+
 /// One message to a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What kind of problem it is; each code has a page.
     pub code: Code,
+    /// What sort of error the field at `place` has, where the message begins with it.
+    pub reason: Option<Reason>,
     /// Error or warning.
     pub severity: Severity,
     /// One sentence, lower case, no full stop, with the offending name in backticks.
@@ -98,7 +151,14 @@ impl Diagnostic {
     }
 
     fn new(severity: Severity, code: Code, place: Place, message: String) -> Self {
-        Diagnostic { code, severity, message, place, labels: Vec::new(), help: None }
+        Diagnostic { code, reason: None, severity, message, place, labels: Vec::new(), help: None }
+    }
+
+    /// The same with the sort of error that its message begins with.
+    #[must_use]
+    pub fn reason(mut self, reason: Reason) -> Self {
+        self.reason = Some(reason);
+        self
     }
 
     /// The same with help.
@@ -129,6 +189,25 @@ impl Diagnostic {
     pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
         self.labels.push(Label { span, text: text.into() });
         self
+    }
+
+    /// The whole of it in one line: where, what, and what would be right.
+    pub fn sentence(&self) -> String {
+        let place = match &self.place {
+            Place::Source(span) => format!("{span}: "),
+            Place::Field { path, .. } | Place::SourceField { path, .. } if !path.is_empty() => {
+                format!("{path}: ")
+            }
+            Place::Field { .. } | Place::SourceField { .. } | Place::Nowhere => String::new(),
+        };
+        format!("{place}{}", self.told())
+    }
+
+    /// The same without where.
+    pub fn told(&self) -> String {
+        let labels = self.labels.iter().map(|label| format!(" ({}, {})", label.text, label.span));
+        let help = self.help.iter().map(|help| format!(" ({help})"));
+        format!("{}{}", self.message, labels.chain(help).collect::<String>())
     }
 
     /// Whether it refuses the input.

@@ -3,10 +3,11 @@
 //! [`read`] takes every object of the texts through what an API server does before it stores one, with a diagnostic at
 //! the very field for whatever it would refuse or drop. [`Manifests`] then stand in for the cluster: they give each
 //! TrainJob its [`Snapshot`](crate::plan::Snapshot) and its [`Plan`](crate::plan::Plan), by the policies among them, too.
-//! An object that is wrong fails alone.
+//! An object that is wrong fails alone. [`case`] holds what comes of them against what is expected.
 //!
 //! Reading files and printing are left to the edges.
 
+pub mod case;
 mod locate;
 mod manifest;
 mod plan;
@@ -45,14 +46,14 @@ impl Manifests {
         self.train_jobs.iter().filter_map(|reference| self.accepted.get(reference))
     }
 
-    /// The built-in policies with those among these objects and those of `sources`, and everything that is wrong with
-    /// them, as [`PolicySet::with`] has it.
-    pub fn policies(&self, sources: &[Source]) -> (PolicySet, Vec<Diagnostic>) {
+    /// The policies of `base` with those among these objects and those of `sources`, and everything that is wrong with
+    /// these, as [`PolicySet::with`] has it.
+    pub fn policies(&self, base: &PolicySet, sources: &[Source]) -> (PolicySet, Vec<Diagnostic>) {
         let own = self
             .policies
             .iter()
             .map(|(document, problems)| (document.iter().cloned().collect(), problems.clone()));
-        PolicySet::of(own.chain(sources.iter().map(policy::parse)))
+        base.extended(own.chain(sources.iter().map(policy::parse)))
     }
 
     /// How many TrainJobs there are in the texts, those that are wrong among them.

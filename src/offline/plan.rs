@@ -11,7 +11,6 @@ use crate::{
     policy::PolicySet,
     schema,
 };
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 impl Manifests {
@@ -102,19 +101,8 @@ impl Manifests {
         let shown = reference.as_ref().map_or_else(|| wanted.name.clone(), ToString::to_string);
         let diagnostic = missing(train_job, format!("{shown} is not among the objects given"));
         let is_runtime = |it: &&ObjectRef| it.gvk.group() == api::GROUP && it.gvk.kind != "TrainJob";
-        let is_near = |it: &ObjectRef| it.namespace.is_none() || it.namespace.as_deref() == namespace;
-        let runtimes = || self.accepted.keys().filter(is_runtime);
-        let namesakes = || runtimes().filter(|it| it.name == wanted.name);
-        if let Some(found) = namesakes().find(|it| is_near(it)) {
-            let kind = &found.gvk.kind;
-            return diagnostic.help(format!("there is a {found}, which `kind: {kind}` refers to"));
-        }
-        if let Some(found) = namesakes().next() {
-            return diagnostic
-                .help(format!("there is a {found}, but only those of its own namespace serve a TrainJob"));
-        }
-        let of_kind = runtimes().filter(|it| it.gvk.kind == wanted.kind && is_near(it));
-        diagnostic.help("give its file too").did_you_mean(&wanted.name, of_kind.map(|it| it.name.as_str()))
+        let meant = wanted.meant(namespace, self.accepted.keys().filter(is_runtime));
+        diagnostic.help("give its file too").maybe_help(meant)
     }
 
     /// `diagnostics` of the plan for `train_job` with the places of fields in the texts.
@@ -160,11 +148,6 @@ fn missing(train_job: &Manifest, message: String) -> Diagnostic {
 
 /// Why an API server would not take the child.
 fn refused_child(child: &Child) -> Vec<Diagnostic> {
-    let (schemas, kind) = (api::schemas(), &child.reference.gvk);
-    let Some(ty) = schemas.kind(&kind.api_version, &kind.kind) else { return Vec::new() };
-    let mut stored = child.object.clone();
-    give_uid(&mut stored);
-    schema::default(schemas, ty, &mut stored);
     let name = child.reference.to_string();
     let warning = |error| {
         let error = schema::diagnostics::refused(&name, error);
@@ -175,13 +158,5 @@ fn refused_child(child: &Child) -> Vec<Diagnostic> {
             _ => warning.label(child.span.clone(), "the object is made here"),
         }
     };
-    schema::validate(schemas, ty, &stored, None).iter().map(warning).collect()
-}
-
-/// Offline the TrainJob may have no UID, which the reference to an owner must have.
-fn give_uid(object: &mut Value) {
-    let owners = object.pointer_mut("/metadata/ownerReferences").and_then(Value::as_array_mut);
-    for owner in owners.into_iter().flatten().filter_map(Value::as_object_mut) {
-        owner.entry("uid").or_insert_with(|| json!("00000000-0000-0000-0000-000000000000"));
-    }
+    plan::refused(child).iter().map(warning).collect()
 }

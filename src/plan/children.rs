@@ -2,7 +2,8 @@
 
 use super::{
     Child, Refusal,
-    evaluate::{Result, holds, runs, text, tree},
+    draft::Draft,
+    evaluate::{self, Result, holds, runs, text, tree},
     pin::pin_ref,
     scope::{Fixed, Live, Random, Scope},
     snapshot::{Snapshot, is_suspended},
@@ -10,16 +11,16 @@ use super::{
 use crate::{
     cel::{self, Budget, Val},
     diagnostic::{Diagnostic, Place, codes},
-    object::{Gvk, ObjectRef, metadata},
+    object::{FieldPath, Gvk, ObjectRef, metadata, path::Step},
     policy::{
-        compiled::{Policy, Resource, Update},
+        compiled::{Policy, Resource, TakenOver, Update},
         document::Slot,
         scope::types,
     },
     schema,
 };
 use serde_json::Value;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
 /// One object that a resource names.
 #[derive(Debug)]
@@ -158,20 +159,84 @@ pub(crate) fn is_ours(object: &Value, train_job: &Value) -> bool {
 /// The object of a resource, ready to be applied; none if it is not wanted.
 pub(crate) fn child<'s, 'p: 's>(
     named: &'s Named,
+    resource: &'s Resource,
     scope: Scope<'s, 'p>,
     snapshot: &'s Snapshot,
     budget: &mut Budget,
 ) -> Result<Option<Child>> {
     let policy = scope.fixed.policy;
-    let Some(resource) = policy.resources.get(named.resource) else { return Ok(None) };
+    let scope = made_once(scope, named, snapshot);
+    let Some(mut object) = begun(resource, &scope, budget)? else { return Ok(None) };
+    for TakenOver { to, hole, .. } in &resource.taken_over {
+        if let Some(value) = evaluate::hole(hole, &scope, budget)? {
+            _ = to.set(&mut object, value);
+        }
+    }
+    Ok(Some(finished(object, named, resource, policy, snapshot)))
+}
+
+/// The same for the last object of a plan. The draft becomes part of it without being copied.
+pub(crate) fn last_child(
+    named: &Named,
+    resource: &Resource,
+    fixed: &Fixed<'_>,
+    draft: Draft,
+    snapshot: &Snapshot,
+    budget: &mut Budget,
+) -> Result<Option<Child>> {
+    let whole = OnceCell::new();
+    let scope = Scope::of(fixed).with_draft(&draft).with_whole(&whole).with_loops(&named.run);
+    if !resource.taken_over.iter().all(|it| can_be_moved(&it.from, &draft.template)) {
+        return child(named, resource, scope, snapshot, budget);
+    }
+    let begun = begun(resource, &made_once(scope, named, snapshot), budget)?;
+    let Some(mut object) = begun else { return Ok(None) };
+    let mut whole = whole.into_inner().unwrap_or_else(|| draft.into_whole());
+    for TakenOver { to, from, .. } in &resource.taken_over {
+        if let Some(value) = from.remove(&mut whole) {
+            _ = to.set(&mut object, value);
+        }
+    }
+    Ok(Some(finished(object, named, resource, fixed.policy, snapshot)))
+}
+
+/// Whether maps alone lead to a part of the template, and null is not there. An expression fails otherwise.
+fn can_be_moved(part: &FieldPath, template: &Value) -> bool {
+    let mut place = Some(template);
+    for step in part.steps() {
+        let (Step::Field(name), Some(value)) = (step, place) else { break };
+        let Value::Object(map) = value else { return false };
+        place = map.get(&**name);
+    }
+    place.is_none_or(|value| !value.is_null())
+}
+
+fn made_once<'s, 'p: 's>(scope: Scope<'s, 'p>, named: &'s Named, snapshot: &'s Snapshot) -> Scope<'s, 'p> {
     let random = snapshot.random.as_ref().map(|seed| Random { seed, object: &named.reference });
-    let scope = scope.with_random(random);
-    if !holds(resource.include_when.as_ref(), &scope, budget)? {
+    scope.with_random(random)
+}
+
+/// The object without what it takes over from the template; none if it is not wanted.
+fn begun<'s, 'p: 's>(
+    resource: &'s Resource,
+    scope: &Scope<'s, 'p>,
+    budget: &mut Budget,
+) -> Result<Option<Value>> {
+    if !holds(resource.include_when.as_ref(), scope, budget)? {
         return Ok(None);
     }
-    let Some(mut object) = tree(&resource.template, &scope, budget)? else { return Ok(None) };
+    tree(&resource.template, scope, budget)
+}
+
+fn finished(
+    mut object: Value,
+    named: &Named,
+    resource: &Resource,
+    policy: &Policy,
+    snapshot: &Snapshot,
+) -> Child {
     finish(&mut object, resource, snapshot);
-    Ok(Some(Child {
+    Child {
         reference: named.reference.clone(),
         policy: policy.name.as_ref().to_owned(),
         resource: resource.id.clone(),
@@ -180,7 +245,7 @@ pub(crate) fn child<'s, 'p: 's>(
         sensitive: resource.sensitive,
         workload: policy.slot == Some(Slot::Workload),
         object,
-    }))
+    }
 }
 
 /// The form in which the object is written. Its status is its controller's, though Go's types would write an empty one.

@@ -14,13 +14,9 @@
 
 use crate::{
     api::ANCESTOR_LABEL,
-    cel::{self, List, Val},
     object::{find, find_mut},
 };
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
-
-type Result<T> = std::result::Result<T, cel::Error>;
 
 /// A JobSet template in two parts.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,18 +59,20 @@ impl Draft {
         Draft { template, pod_sets: Value::Array(pod_sets) }
     }
 
-    /// The template as a whole, with the PodSets put back. What is put together is borrowed: nothing large is copied
-    /// before an object is made of it.
-    ///
-    /// Fails if lists and maps nest deeper than expressions can have them.
-    pub(crate) fn whole(&self) -> Result<Val<'_>> {
-        if !self.template.is_object() {
-            return Ok(Val::from_json(&self.template));
+    /// The template as a whole, with the PodSets put back.
+    pub(crate) fn into_whole(self) -> Value {
+        let Draft { mut template, pod_sets } = self;
+        let jobs: Vec<Value> = match pod_sets {
+            Value::Array(pod_sets) => pod_sets.into_iter().map(replicated_job).collect(),
+            _ => Vec::new(),
+        };
+        if let Value::Object(template) = &mut template
+            && let Some(spec) = object_at(template, "spec")
+            && !jobs.is_empty()
+        {
+            spec.insert("replicatedJobs".to_owned(), Value::Array(jobs));
         }
-        let jobs = self.pod_sets().iter().map(replicated_job).collect::<Result<Vec<_>>>()?;
-        let jobs = if jobs.is_empty() { None } else { Some(("replicatedJobs", Val::List(List::new(jobs)?))) };
-        let spec = with(self.template.get("spec"), jobs)?;
-        with(Some(&self.template), [("spec", spec)])
+        template
     }
 
     /// The PodSets.
@@ -145,43 +143,31 @@ fn remove_at(tree: &mut Value, path: &[&str], field: &str) -> Option<Value> {
     find_mut(tree, path)?.as_object_mut()?.remove(field)
 }
 
-fn replicated_job(pod_set: &Value) -> Result<Val<'_>> {
-    let field = |name: &str| pod_set.get(name).map_or(Val::Null, Val::from_json);
-    let job = pod_set.get("job");
-    let below = |path: &[&str]| job.and_then(|job| find(job, path));
-    let spec = [
-        ("completions", field("count")),
-        ("parallelism", field("count")),
-        ("template", pod_template(pod_set.get("template"))?),
-    ];
-    let template = with(below(&["template"]), [("spec", with(below(&["template", "spec"]), spec)?)])?;
-    let replicas = pod_set.get("replicas").map(|replicas| ("replicas", Val::from_json(replicas)));
-    with(job, [("name", field("name")), ("template", template)].into_iter().chain(replicas))
+fn replicated_job(mut pod_set: Value) -> Value {
+    let mut field = |name: &str| remove_at(&mut pod_set, &[], name);
+    let (name, count) = (field("name").unwrap_or_default(), field("count").unwrap_or_default());
+    let (mut job, replicas) = (field("job").unwrap_or_default(), field("replicas"));
+    let template = pod_template(field("template").unwrap_or_default());
+    if let Some(job) = as_object(&mut job) {
+        if let Some(spec) = object_at(job, "template").and_then(|template| object_at(template, "spec")) {
+            let own = [("completions", count.clone()), ("parallelism", count), ("template", template)];
+            spec.extend(own.map(|(field, value)| (field.to_owned(), value)));
+        }
+        let own = [("name", name)].into_iter().chain(replicas.map(|replicas| ("replicas", replicas)));
+        job.extend(own.map(|(field, value)| (field.to_owned(), value)));
+    }
+    job
 }
 
 /// Without the empty list of containers that was put in for expressions: none and an empty one are equally refused.
-fn pod_template(template: Option<&Value>) -> Result<Val<'_>> {
-    let spec = template.and_then(|template| template.get("spec")?.as_object());
-    match spec {
-        Some(spec) if spec.get("containers").and_then(Value::as_array).is_some_and(Vec::is_empty) => {
-            let fields = spec.iter().filter(|(name, _)| *name != "containers");
-            let fields = fields.map(|(name, value)| (name.as_str(), Val::from_json(value)));
-            with(template, [("spec", cel::Map::object(fields).map(Val::Map)?)])
-        }
-        _ => Ok(template.map_or(Val::Null, Val::from_json)),
+fn pod_template(mut template: Value) -> Value {
+    let spec = template.get_mut("spec").and_then(Value::as_object_mut);
+    if let Some(spec) = spec
+        && spec.get("containers").and_then(Value::as_array).is_some_and(Vec::is_empty)
+    {
+        spec.remove("containers");
     }
-}
-
-/// The map `base`, or an empty one if it is none, with `fields` in the place of those with the same names.
-fn with<'a>(
-    base: Option<&'a Value>,
-    fields: impl IntoIterator<Item = (&'a str, Val<'a>)>,
-) -> Result<Val<'a>> {
-    let base = base.and_then(Value::as_object).into_iter().flatten();
-    let mut all: BTreeMap<&str, Val> =
-        base.map(|(name, value)| (name.as_str(), Val::from_json(value))).collect();
-    all.extend(fields);
-    cel::Map::object(all).map(Val::Map)
+    template
 }
 
 /// The object that `value` is, or becomes if it is none.
@@ -220,10 +206,6 @@ mod tests {
         })
     }
 
-    fn whole(draft: &Draft) -> Value {
-        draft.whole().unwrap().to_json(&mut cel::Budget::default()).unwrap().unwrap()
-    }
-
     #[test]
     fn a_replicated_job_is_a_number_of_pods() {
         let draft = Draft::new(template());
@@ -248,7 +230,7 @@ mod tests {
         want["replicatedJobs"][1]["template"] = json!({"spec": {"parallelism": 1, "template": {"spec": {}}}});
         want.pointer_mut(&spec(0)).unwrap()["completions"] = json!(3);
         want.pointer_mut(&spec(1)).unwrap()["completions"] = json!(1);
-        assert_eq!(whole(&Draft::new(template()))["spec"], want);
+        assert_eq!(Draft::new(template()).into_whole()["spec"], want);
     }
 
     #[test]
@@ -259,7 +241,7 @@ mod tests {
             json!({"spec": 1}),
             json!({"spec": {"replicatedJobs": [1, null, {"template": []}]}}),
         ] {
-            whole(&Draft::new(odd));
+            Draft::new(odd).into_whole();
         }
     }
 }

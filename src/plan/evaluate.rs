@@ -56,8 +56,11 @@ pub(crate) fn json<'s, 'p: 's>(
     scope: &Scope<'s, 'p>,
     budget: &mut Budget,
 ) -> Result<Option<Value>> {
-    let value = value(expr, scope, budget)?;
-    value.to_json(budget).map_err(|error| wrong_with(expr, error.code(), error.message()))
+    let value = expr.program.eval_present(scope, budget);
+    match value.map_err(|error| failed(expr, scope.fixed.policy, &error))? {
+        Some(value) => value.to_json(budget).map_err(|error| wrong_with(expr, error.code(), error.message())),
+        None => Ok(None),
+    }
 }
 
 /// Text with holes.
@@ -131,7 +134,12 @@ pub(crate) fn tree<'s, 'p: 's>(
     }))
 }
 
-fn hole<'s, 'p: 's>(hole: &'s Hole, scope: &Scope<'s, 'p>, budget: &mut Budget) -> Result<Option<Value>> {
+/// The value that goes into a hole; nothing if it is absent.
+pub(crate) fn hole<'s, 'p: 's>(
+    hole: &'s Hole,
+    scope: &Scope<'s, 'p>,
+    budget: &mut Budget,
+) -> Result<Option<Value>> {
     let json = json(&hole.expr, scope, budget)?;
     Ok(match json {
         Some(Value::Null) => {

@@ -7,6 +7,7 @@
 //! Reading the cluster into a [`Snapshot`] and applying a [`Plan`] are left to the edges; what a plan means for the
 //! TrainJob's status is told by `status`.
 
+mod accepted;
 mod children;
 mod draft;
 mod evaluate;
@@ -21,6 +22,7 @@ mod trace;
 mod validate;
 mod watch;
 
+pub use accepted::refused;
 pub use draft::Target;
 pub use params::config_map;
 pub use pin::{PinError, pin_ref, pinned_runtime};
@@ -36,13 +38,17 @@ use crate::{
     cel::Budget,
     diagnostic::{self, Diagnostic, Place, Span, codes},
     object::{ObjectRef, find, metadata},
-    policy::{Policy, PolicySet, document::Phase},
+    policy::{
+        Policy, PolicySet,
+        document::{Phase, Slot},
+    },
 };
 use children::Named;
 use draft::Draft;
 use mutate::Work;
 use scope::{Fixed, Inputs, Live, Scope};
 use serde_json::{Value, json};
+use std::{borrow::Cow, cell::OnceCell};
 
 /// What shall be done for a TrainJob.
 #[derive(Debug, Default)]
@@ -111,6 +117,12 @@ pub fn plan(snapshot: &Snapshot, policies: &PolicySet) -> Result<Plan, Refusal> 
     if standing(&snapshot.train_job) != Standing::Active {
         return Ok(Plan::default());
     }
+    dry(snapshot, policies)
+}
+
+/// The same however the TrainJob stands. Of a snapshot in which nothing is live it is all that the policies would ever
+/// make of the TrainJob: what admission asks.
+pub fn dry(snapshot: &Snapshot, policies: &PolicySet) -> Result<Plan, Refusal> {
     let runtime = runtime(snapshot)?;
     let chosen = Chosen::new(snapshot, policies, runtime)?;
     let mut budget = Budget::default();
@@ -126,17 +138,23 @@ pub fn plan(snapshot: &Snapshot, policies: &PolicySet) -> Result<Plan, Refusal> 
     let template = find(runtime, &["spec", "template"]).cloned().unwrap_or_else(|| json!({}));
     let template = patches::patched(template, &snapshot.train_job, &job, &mut trace)?;
     let mut work = Work { draft: Draft::new(template), trace, budget };
-    work.phase(Phase::Template, &active)?;
-    let warnings = work.validate(&active, &job)?;
-    if diagnostic::has_errors(&warnings) {
-        return Err(Refusal::Refused(warnings));
-    }
-    for phase in [Phase::Ml, Phase::PodGroup, Phase::PodSpec, Phase::Override] {
+    let mut warnings = Vec::new();
+    for phase in [Phase::Template, Phase::Ml, Phase::PodGroup, Phase::PodSpec, Phase::Override] {
         work.phase(phase, &active)?;
+        warnings.extend(work.validate(phase, &active, &job)?);
+        if diagnostic::has_errors(&warnings) {
+            return Err(Refusal::Refused(warnings));
+        }
     }
     let mut children: Vec<Child> = pin.into_iter().collect();
-    children.extend(work.children(&active, &due, snapshot)?);
-    Ok(Plan { children, warnings, trace: work.trace })
+    let Work { draft, trace, mut budget } = work;
+    children.extend(self::children(&active, due, draft, snapshot, &mut budget)?);
+    Ok(Plan { children, warnings, trace })
+}
+
+/// Why no TrainJob with this runtime could ever be planned: two policies are for it, or its parameters are wrong.
+pub(crate) fn prospects(snapshot: &Snapshot, policies: &PolicySet) -> Result<(), Refusal> {
+    Chosen::new(snapshot, policies, runtime(snapshot)?).map(drop)
 }
 
 /// The objects whose present state the plan for the TrainJob of `snapshot` depends on: those that its policies name, and
@@ -198,7 +216,7 @@ fn runtime(snapshot: &Snapshot) -> Result<&Value, Refusal> {
 struct Chosen<'p> {
     runtime: &'p Value,
     config: Value,
-    policies: Vec<(&'p Policy, Value)>,
+    policies: Vec<(&'p Policy, Cow<'p, Value>)>,
 }
 
 impl<'p> Chosen<'p> {
@@ -208,7 +226,7 @@ impl<'p> Chosen<'p> {
         for policy in policies.iter() {
             let params = params::params(policy, snapshot, runtime);
             // Wrong parameters are of no matter to a TrainJob that the policy is not for.
-            let known = params.as_ref().unwrap_or(&none);
+            let known = params.as_deref().unwrap_or(&none);
             let fixed = Fixed::new(policy, chosen.inputs(snapshot, known), Live::default());
             if !evaluate::holds(policy.activation.as_ref(), &Scope::of(&fixed), &mut budget)? {
                 continue;
@@ -314,26 +332,32 @@ fn pin_child(snapshot: &Snapshot, runtime: &Value) -> Option<Child> {
     })
 }
 
-impl Work {
-    /// The objects that are due. What pods mount or wait for comes before what runs the pods.
-    fn children(
-        &mut self,
-        active: &[Fixed<'_>],
-        due: &[(usize, &Named)],
-        snapshot: &Snapshot,
-    ) -> Result<Vec<Child>, Refusal> {
-        let Work { draft, budget, .. } = self;
-        let whole = draft
-            .whole()
-            .map_err(|error| Box::new(Diagnostic::error(error.code(), Place::Nowhere, error.message())))?;
-        let mut children = Vec::new();
-        for (policy, named) in due {
-            if let Some(fixed) = active.get(*policy) {
-                let scope = Scope::of(fixed).with_draft(draft).with_whole(&whole).with_loops(&named.run);
-                children.extend(children::child(named, scope, snapshot, budget)?);
-            }
-        }
-        children.sort_by_key(|child| child.workload);
-        Ok(children)
+/// The objects that are due, made of what the rules have left of the draft. What pods mount or wait for comes before what
+/// runs the pods.
+fn children(
+    active: &[Fixed<'_>],
+    due: Vec<(usize, &Named)>,
+    draft: Draft,
+    snapshot: &Snapshot,
+    budget: &mut Budget,
+) -> Result<Vec<Child>, Refusal> {
+    let mut due: Vec<_> = due
+        .into_iter()
+        .filter_map(|(policy, named)| {
+            let fixed = active.get(policy)?;
+            Some((fixed, fixed.policy.resources.get(named.resource)?, named))
+        })
+        .collect();
+    due.sort_by_key(|(fixed, ..)| fixed.policy.slot == Some(Slot::Workload));
+    let last = due.pop();
+    let mut children = Vec::with_capacity(due.len() + 1);
+    let whole = OnceCell::new();
+    for (fixed, resource, named) in due {
+        let scope = Scope::of(fixed).with_draft(&draft).with_whole(&whole).with_loops(&named.run);
+        children.extend(children::child(named, resource, scope, snapshot, budget)?);
     }
+    if let Some((fixed, resource, named)) = last {
+        children.extend(children::last_child(named, resource, fixed, draft, snapshot, budget)?);
+    }
+    Ok(children)
 }

@@ -4,25 +4,21 @@ use super::{
     draft::{Draft, Target},
     evaluate::{Failure, Result, holds, runs, text, tree},
     scope::{Fixed, Scope},
-    trace::{Trace, Written},
+    trace::{By, Place, Trace, Written},
 };
 use crate::{
     cel::Budget,
-    diagnostic::{Diagnostic, Span, codes},
-    object::{
-        FieldPath, json_patch, merge,
-        path::{self, Scalar},
-    },
+    diagnostic::{self, Diagnostic, Span, codes},
+    object::{FieldPath, json_patch, merge},
     policy::{
         compiled::{ContainerSelector, Fragment, Mutation, Piece, Selector, Verb},
         document::{ContainerType, OnConflict, OnNoMatch, Phase},
         scope::types,
     },
     schema::TypeId,
-    yaml::{Node, Step},
 };
 use serde_json::Value;
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 /// What a plan changes while rules run.
 pub(crate) struct Work {
@@ -209,9 +205,8 @@ impl Writes<'_> {
     fn apply(&mut self, fragment: &Fragment, value: Value, tree: &mut Value) -> Result<()> {
         let shape = types().schemas.typed(type_of(self.target));
         let mut on_write = |write: merge::Write<'_>| {
-            let path = write.at.path();
-            let span = place(fragment, &path);
-            self.wrote(path, span, write.before, write.after);
+            let place = Place::Fragment(Arc::clone(&fragment.node));
+            self.wrote(write.at, place, write.before, write.after);
         };
         let merged = match fragment.verb {
             Verb::Set => merge::set(tree, value, shape, &mut on_write),
@@ -226,38 +221,33 @@ impl Writes<'_> {
         let before = tree.clone();
         json_patch::apply(tree, patch).map_err(|error| self.bad(&self.rule.span, &error.to_string()))?;
         if before != *tree {
-            self.wrote(FieldPath::root(), self.rule.span.clone(), Some(before), Some(tree));
+            let place = Place::Span(self.rule.span.clone());
+            self.wrote(&FieldPath::root(), place, Some(before), Some(tree));
         }
         self.settle(tree)
     }
 
     fn removed(&mut self, path: &FieldPath, before: Option<Value>) {
         if before.is_some() {
-            self.wrote(path.clone(), self.rule.span.clone(), before, None);
+            self.wrote(path, Place::Span(self.rule.span.clone()), before, None);
         }
     }
 
-    fn wrote(&mut self, path: FieldPath, span: Span, before: Option<Value>, after: Option<&Value>) {
-        if before.as_ref() != after
-            && let Some(other) = self.trace.by_another(self.policy, self.target, &path)
+    fn wrote<P>(&mut self, path: P, place: Place, before: Option<Value>, after: Option<&Value>)
+    where
+        P: Copy + fmt::Display + Into<FieldPath>,
+    {
+        let by = By { policy: Arc::clone(self.policy), rule: Arc::clone(&self.rule.name), place };
+        if self.rule.on_conflict != OnConflict::Override
+            && before.as_ref() != after
+            && let Some(other) = self.trace.by_another(self.policy, self.target, path)
         {
-            match self.rule.on_conflict {
-                OnConflict::Override => {}
-                OnConflict::Keep => return self.undo.push((path, before)),
-                OnConflict::Fail => {
-                    let failure = conflict(self.rule, self.policy, &span, &path, other);
-                    self.failure.get_or_insert(failure);
-                }
+            if self.rule.on_conflict == OnConflict::Keep {
+                return self.undo.push((path.into(), before));
             }
+            self.failure.get_or_insert_with(|| conflict(&by, &path.into(), other));
         }
-        self.trace.record(Written {
-            policy: Arc::clone(self.policy),
-            rule: Arc::clone(&self.rule.name),
-            span: Some(span),
-            target: self.target,
-            path,
-            before,
-        });
+        self.trace.record(by, self.target, path, before);
     }
 
     /// Puts back what is to be kept; fails if there was a conflict.
@@ -277,39 +267,19 @@ impl Writes<'_> {
     }
 }
 
-/// Where a fragment says what stands at `path`; list items are found as far as their order tells.
-fn place(fragment: &Fragment, path: &FieldPath) -> Span {
-    let steps = path.steps().iter().map_while(|step| match step {
-        path::Step::Field(name) | path::Step::Key(name) => Some(Step::Key(name)),
-        _ => None,
-    });
-    let (node, _) = fragment.node.nearest(steps);
-    let item = path.steps().iter().find_map(|step| match step {
-        path::Step::Item(values) => values.first(),
-        _ => None,
-    });
-    let named = item.and_then(|(key, value)| {
-        node.as_list()?.iter().find(|node| node.get(key).is_some_and(|node| is(node, value)))
-    });
-    named.unwrap_or(node).span.clone()
-}
-
-fn is(node: &Node, value: &Scalar) -> bool {
-    match (value, node.as_str()) {
-        (Scalar::Text(text), Some(written)) => **text == *written,
-        _ => value.is(&node.to_json()),
-    }
-}
-
-fn conflict(rule: &Mutation, policy: &str, span: &Span, path: &FieldPath, other: &Written) -> Failure {
+fn conflict(by: &By, path: &FieldPath, other: Written<'_>) -> Failure {
     let message = format!(
-        "`{}` of policy `{policy}` and `{}` of policy `{}` write different values to `{path}`",
-        rule.name, other.rule, other.policy,
+        "`{}` of policy `{}` and `{}` of policy `{}` write different values to `{path}`",
+        by.rule,
+        by.policy,
+        other.rule(),
+        other.policy(),
     );
+    let place = by.place.span(path).map_or(diagnostic::Place::Nowhere, diagnostic::Place::Source);
     let help = "the later rule may say `onConflict: Override` or `onConflict: Keep`";
-    let diagnostic = Diagnostic::error(codes::CONFLICT, span.clone(), message).help(help);
-    Box::new(match &other.span {
-        Some(span) => diagnostic.label(span.clone(), "written here first"),
+    let diagnostic = Diagnostic::error(codes::CONFLICT, place, message).help(help);
+    Box::new(match other.span() {
+        Some(span) => diagnostic.label(span, "written here first"),
         None => diagnostic,
     })
 }

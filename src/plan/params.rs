@@ -12,6 +12,7 @@ use crate::{
     yaml,
 };
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// The ConfigMap with parameters that `reference` means.
 pub fn config_map(reference: &ConfigMapRef, config: &Config) -> ObjectRef {
@@ -24,11 +25,15 @@ pub fn config_map(reference: &ConfigMapRef, config: &Config) -> ObjectRef {
 }
 
 /// The parameters of `policy` for a TrainJob with this runtime.
-pub(crate) fn params(policy: &Policy, snapshot: &Snapshot, runtime: &Value) -> Result<Value, Refusal> {
-    let Some(params) = &policy.params else { return Ok(Value::Object(Map::new())) };
+pub(crate) fn params<'p>(
+    policy: &'p Policy,
+    snapshot: &Snapshot,
+    runtime: &Value,
+) -> Result<Cow<'p, Value>, Refusal> {
+    let Some(params) = &policy.params else { return Ok(Cow::Owned(Value::Object(Map::new()))) };
     let in_runtime = params.runtime.as_ref().map(|path| (path, path.get(runtime)));
     if let (None, None | Some((_, None)), Some(alone)) = (&params.config_map, &in_runtime, &params.alone) {
-        return Ok(alone.clone());
+        return Ok(Cow::Borrowed(alone));
     }
     let nowhere = Place::Source(policy.span.clone());
     let mut given = Given { values: params.values.clone(), from: Vec::new(), missing: nowhere };
@@ -48,7 +53,7 @@ pub(crate) fn params(policy: &Policy, snapshot: &Snapshot, runtime: &Value) -> R
             given.add(from_runtime(found, &origin)?, &origin);
         }
     }
-    given.checked(params, policy)
+    given.checked(params, policy).map(Cow::Owned)
 }
 
 /// What is said of parameters, and where.

@@ -7,10 +7,10 @@
 use super::{
     Refusal,
     draft::Target,
-    trace::{Trace, Written},
+    trace::{By, Place, Trace},
 };
 use crate::{
-    diagnostic::{Diagnostic, Place, codes},
+    diagnostic::{self, Diagnostic, codes},
     object::{FieldPath, ObjectRef, find, find_mut, json_patch::measure, merge},
     policy::scope::types,
     schema,
@@ -32,7 +32,7 @@ pub(crate) fn patched(
     let mut bytes = 0;
     for Change { rule, path, template: change } in changes(train_job) {
         let refused = |why: String| {
-            let place = Place::Field { object: job.to_string(), path: path.to_string() };
+            let place = diagnostic::Place::Field { object: job.to_string(), path: path.to_string() };
             Refusal::Refused(vec![Diagnostic::error(codes::NOT_APPLICABLE, place, why)])
         };
         bytes += [&change, &template].into_iter().filter_map(|it| measure(it, 0)).sum::<usize>();
@@ -42,14 +42,8 @@ pub(crate) fn patched(
         let order = names(&template);
         let shape = types().schemas.typed(types().template);
         let merged = merge::strategic(&mut template, &wire_form(&change), shape, &mut |write| {
-            trace.record(Written {
-                policy: Arc::clone(&policy),
-                rule: Arc::clone(&rule),
-                span: None,
-                target: Target::Template,
-                path: write.at.path(),
-                before: write.before,
-            });
+            let by = By { policy: Arc::clone(&policy), rule: Arc::clone(&rule), place: Place::Nowhere };
+            trace.record(by, Target::Template, write.at, write.before);
         });
         merged.map_err(|error| refused(error.to_string()))?;
         restore_order(&mut template, &order);

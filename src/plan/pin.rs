@@ -3,11 +3,15 @@
 //! It holds the runtime as it was when the TrainJob was first planned, so that editing or deleting the runtime changes
 //! nothing for a TrainJob that has begun.
 
-use super::{children::is_ours, snapshot::RuntimeRef};
+use super::{
+    children::is_ours,
+    snapshot::{RuntimeRef, with_spec},
+};
 use crate::{
     api,
     diagnostic::{Diagnostic, Place, Source, codes},
     object::{Gvk, ObjectRef, metadata},
+    schema::{self, Reason},
     yaml,
 };
 use serde_json::{Map, Value, json};
@@ -63,11 +67,17 @@ pub(crate) fn pin(train_job: &Value, runtime: &Value) -> Value {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": { "name": name },
-        "data": { KEY: yaml::emit(&pinned_form(runtime)) },
+        "data": { KEY: pinned_form(runtime) },
     })
 }
 
-fn pinned_form(runtime: &Value) -> Value {
+fn pinned_form(runtime: &Value) -> String {
+    let metadata = Value::Object(pinned_metadata(runtime));
+    let field = |name| (name, runtime.get(name).unwrap_or(&Value::Null));
+    yaml::emit_map([field("apiVersion"), field("kind"), ("metadata", &metadata), field("spec")])
+}
+
+fn pinned_metadata(runtime: &Value) -> Map<String, Value> {
     const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
     let mut kept = Map::new();
     for field in ["name", "namespace", "labels", "annotations"] {
@@ -81,10 +91,7 @@ fn pinned_form(runtime: &Value) -> Value {
             kept.remove("annotations");
         }
     }
-    let field = |name: &str| (name.to_owned(), runtime.get(name).cloned().unwrap_or_default());
-    let mut pinned: Map<_, _> = ["apiVersion", "kind", "spec"].map(field).into_iter().collect();
-    pinned.insert("metadata".to_owned(), Value::Object(kept));
-    Value::Object(pinned)
+    kept
 }
 
 /// The runtime that `config_map` pins for `train_job`.
@@ -108,7 +115,24 @@ pub fn pinned_runtime(config_map: &Value, train_job: &Value) -> Result<Value, Pi
     let same = runtime["apiVersion"] == api_version.as_str()
         && runtime["kind"] == wanted.kind.as_str()
         && metadata(&runtime).name() == Some(&wanted.name);
-    if same { Ok(runtime) } else { Err(PinError::Other(reference)) }
+    if !same {
+        return Err(PinError::Other(reference));
+    }
+    typed(runtime).map(with_spec).map_err(|problem| PinError::Unreadable(reference, problem))
+}
+
+/// The runtime in the form in which it is pinned. Who may write ConfigMaps may have put anything into it, so its types
+/// are not what a CRD says; without them nothing can be said of it.
+fn typed(mut runtime: Value) -> Result<Value, String> {
+    let schemas = api::schemas();
+    let kind = Gvk::of(&runtime).and_then(|kind| schemas.kind(&kind.api_version, &kind.kind));
+    let Some(ty) = kind else { return Ok(runtime) };
+    let errors = schema::validate(schemas, ty, &runtime, None);
+    if let Some(error) = errors.iter().find(|error| error.reason == Reason::TypeInvalid) {
+        return Err(format!("{}: {}", error.path, error.message()));
+    }
+    schema::canonical(schemas, ty, &mut runtime);
+    Ok(runtime)
 }
 
 #[cfg(test)]

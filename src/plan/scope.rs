@@ -130,8 +130,8 @@ pub(crate) struct Scope<'s, 'p> {
     pub(crate) fixed: &'s Fixed<'p>,
     /// What rules change; absent where names of it do not exist.
     draft: Option<&'s Draft>,
-    /// The template with its replicated jobs back, where that is what `template` means.
-    whole: Option<&'s Val<'s>>,
+    /// The template with its replicated jobs back, where that is what `template` means; put together when it is asked for.
+    whole: Option<&'s OnceCell<Value>>,
     pod_set: Option<&'s Value>,
     container: Option<&'s Value>,
     /// The values of loop variables, outermost first.
@@ -164,7 +164,7 @@ impl<'s, 'p: 's> Scope<'s, 'p> {
     }
 
     /// With `template` as a whole.
-    pub(crate) fn with_whole(mut self, whole: &'s Val<'s>) -> Self {
+    pub(crate) fn with_whole(mut self, whole: &'s OnceCell<Value>) -> Self {
         self.whole = Some(whole);
         self
     }
@@ -203,10 +203,10 @@ impl<'s, 'p: 's> Bindings<'s> for Scope<'s, 'p> {
     fn get(&self, slot: usize, budget: &mut Budget) -> Result<Val<'s>> {
         let value = |value: Option<&'s Value>| value.map(Val::from_json).ok_or_else(|| unbound(slot));
         match slot {
-            slot::TEMPLATE => match self.whole {
-                Some(whole) => Ok(whole.clone()),
-                None => value(self.draft.map(|draft| &draft.template)),
-            },
+            slot::TEMPLATE => value(self.draft.map(|draft| match self.whole {
+                Some(whole) => whole.get_or_init(|| draft.clone().into_whole()),
+                None => &draft.template,
+            })),
             slot::POD_SETS => value(self.draft.map(|draft| &draft.pod_sets)),
             slot::POD_SET => value(self.pod_set),
             slot::CONTAINER => value(self.container),

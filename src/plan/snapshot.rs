@@ -2,6 +2,7 @@
 
 use crate::{
     api,
+    diagnostic::nearest,
     object::{Gvk, ObjectRef, find, metadata},
     schema,
 };
@@ -49,8 +50,16 @@ impl Runtime {
         if let Some(ty) = kind.and_then(|kind| schemas.kind(&kind.api_version, &kind.kind)) {
             schema::canonical(schemas, ty, &mut runtime);
         }
-        Runtime::Live(runtime)
+        Runtime::Live(with_spec(runtime))
     }
+}
+
+/// The runtime with its `spec`, which one that says nothing is written without.
+pub(crate) fn with_spec(mut runtime: Value) -> Value {
+    if let Some(fields) = runtime.as_object_mut() {
+        fields.entry("spec").or_insert_with(|| json!({}));
+    }
+    runtime
 }
 
 /// The kinds that a cluster serves.
@@ -127,6 +136,27 @@ impl RuntimeRef {
         };
         let api_version = format!("{}/{}", api::GROUP, api::VERSION);
         Some(ObjectRef { gvk: Gvk::new(api_version, &*self.kind), namespace, name: self.name.clone() })
+    }
+}
+
+impl RuntimeRef {
+    /// Which of `runtimes` may be meant, if the one that a TrainJob in `namespace` refers to is not among them.
+    pub fn meant<'r>(
+        &self,
+        namespace: Option<&str>,
+        runtimes: impl Iterator<Item = &'r ObjectRef> + Clone,
+    ) -> Option<String> {
+        let is_near = |it: &&ObjectRef| it.namespace.is_none() || it.namespace.as_deref() == namespace;
+        let namesakes = || runtimes.clone().filter(|it| it.name == self.name);
+        if let Some(found) = namesakes().find(is_near) {
+            return Some(format!("there is a {found}, which `kind: {}` refers to", found.gvk.kind));
+        }
+        if let Some(found) = namesakes().next() {
+            return Some(format!("there is a {found}, but only those of its own namespace serve a TrainJob"));
+        }
+        let of_kind = runtimes.filter(|it| it.gvk.kind == self.kind && is_near(it));
+        let name = nearest(&self.name, of_kind.map(|it| it.name.as_str()))?;
+        Some(format!("did you mean `{name}`?"))
     }
 }
 

@@ -11,17 +11,23 @@ use crate::{
     object::ObjectRef,
     policy::{
         compiled::{Message, Validation},
-        document::Reason,
+        document::Phase,
     },
 };
 use serde_json::Value;
 
 impl Work {
-    /// What the validations of the active policies say of the TrainJob, in the order of policies and documents.
-    pub(crate) fn validate(&mut self, active: &[Fixed<'_>], job: &ObjectRef) -> Result<Vec<Diagnostic>> {
+    /// What the validations of the active policies that follow `phase` say of the TrainJob, in the order of policies and
+    /// documents.
+    pub(crate) fn validate(
+        &mut self,
+        phase: Phase,
+        active: &[Fixed<'_>],
+        job: &ObjectRef,
+    ) -> Result<Vec<Diagnostic>> {
         let mut findings = Vec::new();
         for fixed in active {
-            for rule in &fixed.policy.validations {
+            for rule in fixed.policy.validations.iter().filter(|rule| rule.phase == phase) {
                 for run in &*runs(&rule.loops, fixed, Some(&self.draft), &mut self.budget)? {
                     findings.extend(self.finding(rule, fixed, run, job)?);
                 }
@@ -59,7 +65,7 @@ impl Work {
             Some(expr) => json(expr, &scope, budget)?.map(|value| format!("{value}: ")),
             None => None,
         };
-        let message = format!("{}: {}{message}", reason(rule.reason), shown.unwrap_or_default());
+        let message = format!("{}: {}{message}", rule.reason, shown.unwrap_or_default());
         let place = Place::Field { object: job.to_string(), path };
         let label = format!("`{}` of policy `{}`", rule.name, fixed.policy.name);
         let diagnostic = if rule.warning {
@@ -67,17 +73,6 @@ impl Work {
         } else {
             Diagnostic::error(codes::VALIDATION_FAILED, place, message)
         };
-        Ok(Some(diagnostic.label(rule.span.clone(), label)))
-    }
-}
-
-/// As Kubernetes' field errors begin.
-fn reason(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Invalid => "Invalid value",
-        Reason::Forbidden => "Forbidden",
-        Reason::Required => "Required value",
-        Reason::Duplicate => "Duplicate value",
-        Reason::NotSupported => "Unsupported value",
+        Ok(Some(diagnostic.reason(rule.reason).label(rule.span.clone(), label)))
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Only [`check`](super::check) makes one, so a [`Policy`] is always valid.
 
-use super::document::{ContainerType, OnConflict, OnMissing, OnNoMatch, Phase, Reason, Slot, Text};
+use super::document::{ContainerType, OnConflict, OnMissing, OnNoMatch, Phase, Slot, Text};
 use crate::{
     cel::{self, Program},
-    diagnostic::Span,
+    diagnostic::{Reason, Span},
     object::{FieldPath, Gvk},
     schema::TypeId,
     yaml::Node,
@@ -174,6 +174,7 @@ pub(crate) struct Loop {
 pub(crate) struct Validation {
     pub(crate) name: String,
     pub(crate) span: Span,
+    pub(crate) phase: Phase,
     pub(crate) when: Option<Expr>,
     pub(crate) loops: Vec<Loop>,
     pub(crate) path: Vec<Piece>,
@@ -234,7 +235,7 @@ pub(crate) struct Fragment {
     pub(crate) verb: Verb,
     pub(crate) template: Template,
     /// The fragment as written, for the places of its fields.
-    pub(crate) node: Node,
+    pub(crate) node: Arc<Node>,
 }
 
 /// How a fragment goes into what is there.
@@ -262,7 +263,21 @@ pub(crate) struct Resource {
     pub(crate) sensitive: bool,
     /// `metadata.name`, which never depends on the draft.
     pub(crate) name: Vec<Piece>,
+    /// What is in the object but for what it takes over.
     pub(crate) template: Template,
+    pub(crate) taken_over: Vec<TakenOver>,
+}
+
+/// A field that is a part of the runtime's template as it stands: `spec: ${template.?spec}`. The last object that is made
+/// of a template need not copy it.
+#[derive(Debug)]
+pub(crate) struct TakenOver {
+    /// The field of the object.
+    pub(crate) to: FieldPath,
+    /// The part of the template.
+    pub(crate) from: FieldPath,
+    /// What says so.
+    pub(crate) hole: Hole,
 }
 
 /// When an object that exists is applied again.

@@ -4,7 +4,7 @@
 //! The language itself is described in `policies/README.md`.
 
 use crate::{
-    diagnostic::Span,
+    diagnostic::{Reason, Span},
     yaml::{Kind, Node},
 };
 use std::ops::Range;
@@ -179,6 +179,8 @@ pub struct ForEach {
 pub struct Validation {
     /// Its name.
     pub name: Text,
+    /// The phase of mutations that it follows: `Template` or `Override`.
+    pub phase: Phase,
     /// Whether it applies.
     pub when: Option<Text>,
     /// The loops around it.
@@ -206,21 +208,6 @@ pub enum Message {
     Expression(Text),
     /// The expression that failed says it all.
     None,
-}
-
-/// The kind of a field error, as Kubernetes names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
-    /// The value is wrong.
-    Invalid,
-    /// The value may not be set here.
-    Forbidden,
-    /// The value is missing.
-    Required,
-    /// The value is there twice.
-    Duplicate,
-    /// The value is none of those known.
-    NotSupported,
 }
 
 /// A rule that changes the pods or the template.

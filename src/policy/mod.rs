@@ -6,9 +6,11 @@
 pub mod builtin;
 mod check;
 pub mod compiled;
+pub mod coverage;
 pub mod document;
 mod fields;
 mod holes;
+mod observe;
 mod params;
 mod parse;
 pub(crate) mod scope;
@@ -16,6 +18,7 @@ mod set;
 
 pub use check::check;
 pub use compiled::Policy;
+pub use coverage::Coverage;
 pub use document::Document;
 pub use parse::{API_VERSION, KIND, LANGUAGE, parse, parse_node};
 pub use set::{Kinds, PolicySet};

@@ -3,13 +3,13 @@
 use super::{
     document::{
         Activation, ConfigMapRef, ContainerSelector, ContainerType, Document, ForEach, KindRef, Message,
-        Mutation, OnConflict, OnMissing, OnNoMatch, Params, Phase, Reason, Reference, Resource, Selector,
-        Slot, Status, StatusCondition, Text, Update, Validation, Variable, Watch,
+        Mutation, OnConflict, OnMissing, OnNoMatch, Params, Phase, Reference, Resource, Selector, Slot,
+        Status, StatusCondition, Text, Update, Validation, Variable, Watch,
     },
     fields::Fields,
 };
 use crate::{
-    diagnostic::{self, Diagnostic, Source, codes},
+    diagnostic::{self, Diagnostic, Reason, Source, codes},
     yaml::{self, Node},
 };
 
@@ -225,11 +225,13 @@ fn validation(node: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Validati
     let expression = fields.required_expression("expression");
     let message = message(&mut fields);
     let reason = fields.word("reason", &reasons).map_or(Reason::Invalid, |(reason, _)| reason);
+    let phases = [("template", Phase::Template), ("override", Phase::Override)];
+    let phase = fields.word("phase", &phases).map_or(Phase::Template, |(phase, _)| phase);
     let severities = [("Error", false), ("Warning", true)];
     let warning = fields.word("severity", &severities).is_some_and(|(warning, _)| warning);
     fields.finish();
     let (name, path, expression) = (name?, path?, expression?);
-    Some(Validation { name, when, for_each, path, value, expression, message, reason, warning })
+    Some(Validation { name, phase, when, for_each, path, value, expression, message, reason, warning })
 }
 
 fn message(fields: &mut Fields) -> Message {

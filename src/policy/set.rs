@@ -4,7 +4,9 @@ use super::{
     builtin, check,
     check::conflicts,
     compiled::{ConfigMapRef, Policy, Update},
+    coverage::Coverage,
     document::{Document, Slot},
+    observe::observe,
     parse,
 };
 use crate::{
@@ -25,13 +27,24 @@ pub struct PolicySet {
 impl PolicySet {
     /// The policies that are part of the program.
     pub fn builtin() -> PolicySet {
-        static BUILTIN: LazyLock<PolicySet> = LazyLock::new(|| {
-            let documents = builtin::sources().flat_map(|source| parse(&source).0);
-            // A test holds that each of them passes every check.
-            let policies = documents.filter_map(|document| check(&document).0);
-            PolicySet::ordered(policies.map(Arc::new).collect())
-        });
+        static BUILTIN: LazyLock<PolicySet> = LazyLock::new(PolicySet::compile_builtin);
         BUILTIN.clone()
+    }
+
+    fn compile_builtin() -> PolicySet {
+        let documents = builtin::sources().flat_map(|source| parse(&source).0);
+        // A test holds that each of them passes every check.
+        let policies = documents.filter_map(|document| check(&document).0);
+        PolicySet::ordered(policies.map(Arc::new).collect())
+    }
+
+    /// As [`PolicySet::with`], of policies that note which ways their expressions go.
+    pub fn observed(sources: &[Source]) -> (PolicySet, Coverage, Vec<Diagnostic>) {
+        // Nobody else has these policies yet, so that they can still be changed.
+        let (mut set, diagnostics) = PolicySet::compile_builtin().extended(sources.iter().map(parse));
+        let policies = Arc::get_mut(&mut set.policies).into_iter().flatten();
+        let covered = policies.filter_map(|policy| Arc::get_mut(policy).map(observe)).collect();
+        (set, Coverage { policies: covered }, diagnostics)
     }
 
     /// The built-in policies, and those of `sources` added or put in the place of one with the same name.
@@ -39,15 +52,17 @@ impl PolicySet {
     /// A policy that does not pass its checks is left out, and the one it was to replace serves on. All problems are
     /// returned, those of a policy that conflicts with another among them.
     pub fn with(sources: &[Source]) -> (PolicySet, Vec<Diagnostic>) {
-        PolicySet::of(sources.iter().map(parse))
+        PolicySet::builtin().extended(sources.iter().map(parse))
     }
 
-    /// The same of documents that are parsed already, each text's with the problems that were found.
-    pub fn of(
+    /// These policies, and those of documents that are parsed already added or put in the place of one with the same name,
+    /// as [`PolicySet::with`] has it. Each text's documents come with the problems that were found in it.
+    pub fn extended(
+        &self,
         parsed: impl IntoIterator<Item = (Vec<Document>, Vec<Diagnostic>)>,
     ) -> (PolicySet, Vec<Diagnostic>) {
         let mut policies: BTreeMap<String, Arc<Policy>> =
-            PolicySet::builtin().policies.iter().map(|it| (it.name.to_string(), Arc::clone(it))).collect();
+            self.policies.iter().map(|it| (it.name.to_string(), Arc::clone(it))).collect();
         let mut diagnostics = Vec::new();
         let mut from: BTreeMap<String, Arc<Policy>> = BTreeMap::new();
         for (documents, problems) in parsed {

@@ -7,7 +7,7 @@ use crate::object::path::Step;
 
 /// That a field of `object` (`TrainJob ml/bert`) is refused.
 pub fn refused(object: &str, error: &FieldError) -> Diagnostic {
-    Diagnostic::error(codes::REFUSED_FIELD, place(object, &error.path), error.message())
+    Diagnostic::error(codes::REFUSED_FIELD, place(object, &error.path), error.message()).reason(error.reason)
 }
 
 /// That a field of `object`, which is of the kind `ty`, was dropped because no schema knows it.

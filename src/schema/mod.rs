@@ -35,7 +35,7 @@ pub use types::{
     Field, IntFormat, Integer, Kind, List, ListKind, Map, Object, Pattern, Rule, Shape, Text, TextFormat,
     Type, Wire,
 };
-pub use validate::{FieldError, unreadable_quantities, validate};
+pub use validate::{FieldError, Reason, unreadable_quantities, validate};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -52,7 +52,8 @@ impl Problem {
     /// The problem that is the reason why there is no plan.
     pub fn of(refusal: &Refusal) -> Problem {
         let diagnostics = refusal.diagnostics();
-        let messages: Vec<String> = diagnostics.iter().filter(|it| it.is_error()).map(sentence).collect();
+        let messages: Vec<String> =
+            diagnostics.iter().filter(|it| it.is_error()).map(Diagnostic::sentence).collect();
         let is_final = matches!(refusal, Refusal::Unsupported(_));
         let reason = match diagnostics.iter().find(|it| it.is_error()) {
             Some(_) if is_final => "TrainingRuntimeNotSupported".to_owned(),
@@ -61,21 +62,6 @@ impl Problem {
         };
         Problem { reason, message: messages.join("; "), is_final }
     }
-}
-
-/// A diagnostic in one line: where, what, and what would be right.
-fn sentence(diagnostic: &Diagnostic) -> String {
-    use crate::diagnostic::Place;
-    let place = match &diagnostic.place {
-        Place::Source(span) => format!("{span}: "),
-        Place::Field { path, .. } | Place::SourceField { path, .. } if !path.is_empty() => {
-            format!("{path}: ")
-        }
-        Place::Field { .. } | Place::SourceField { .. } | Place::Nowhere => String::new(),
-    };
-    let labels = diagnostic.labels.iter().map(|label| format!(" ({}, {})", label.text, label.span));
-    let help = diagnostic.help.iter().map(|help| format!(" ({help})"));
-    format!("{place}{}{}", diagnostic.message, labels.chain(help).collect::<String>())
 }
 
 fn pascal_case(name: &str) -> String {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::fmt::Write;
 
-use super::{Kind, resolve};
+use super::resolve;
 
 /// Longest key, in bytes with its quotes, that readers look for a colon after (in characters, by the specification).
 const LONGEST_KEY: usize = 1024;
@@ -11,66 +11,66 @@ const LONGEST_KEY: usize = 1024;
 /// `value` as YAML text ending in a line break; read back by `kubectl` it is the same value.
 pub fn emit(value: &Value) -> String {
     let mut out = String::new();
-    match value {
-        Value::Array(items) if !items.is_empty() => list(&mut out, items, 0),
-        Value::Object(map) if !map.is_empty() => entries(&mut out, map, 0),
-        _ => {
-            scalar(&mut out, value, 0);
-            out.push('\n');
-        }
+    block(&mut out, value, 0);
+    out
+}
+
+/// The map of these entries, of which there is at least one, as [`emit`] writes it.
+pub fn emit_map<'v>(entries: impl IntoIterator<Item = (&'v str, &'v Value)>) -> String {
+    let mut out = String::new();
+    for (key, value) in entries {
+        entry(&mut out, key, value, 0);
     }
     out
 }
 
-fn list(out: &mut String, items: &[Value], indent: usize) {
-    for item in items {
-        pad(out, indent);
-        out.push('-');
-        match item {
-            Value::Array(items) if !items.is_empty() => {
-                let start = out.len() + 1;
-                list(out, items, indent + 2);
-                join_first_line(out, start, indent + 2);
+/// A value on lines of its own, of which the first is indented already.
+fn block(out: &mut String, value: &Value, indent: usize) {
+    match value {
+        Value::Array(items) if !items.is_empty() => list(out, items, indent),
+        Value::Object(map) if !map.is_empty() => {
+            for (position, (key, value)) in map.iter().enumerate() {
+                if position > 0 {
+                    pad(out, indent);
+                }
+                entry(out, key, value, indent);
             }
-            Value::Object(map) if !map.is_empty() => {
-                let start = out.len() + 1;
-                entries(out, map, indent + 2);
-                join_first_line(out, start, indent + 2);
-            }
-            _ => {
-                out.push(' ');
-                scalar(out, item, indent);
-                out.push('\n');
-            }
+        }
+        _ => {
+            // A scalar stands on the line of its `-`, and is indented less.
+            scalar(out, value, indent.saturating_sub(2));
+            out.push('\n');
         }
     }
 }
 
-/// The first line of what was just written continues the `-`: one of its spaces separates, the others go.
-fn join_first_line(out: &mut String, start: usize, indent: usize) {
-    if indent > 1 {
-        out.replace_range(start..start + indent - 1, "");
+fn list(out: &mut String, items: &[Value], indent: usize) {
+    for (position, item) in items.iter().enumerate() {
+        if position > 0 {
+            pad(out, indent);
+        }
+        out.push_str("- ");
+        block(out, item, indent + 2);
     }
 }
 
-fn entries(out: &mut String, map: &serde_json::Map<String, Value>, indent: usize) {
-    for (key, value) in map {
-        pad(out, indent);
-        self::key(out, key, indent);
-        match value {
-            Value::Array(items) if !items.is_empty() => {
-                out.push('\n');
-                list(out, items, indent);
-            }
-            Value::Object(map) if !map.is_empty() => {
-                out.push('\n');
-                entries(out, map, indent + 2);
-            }
-            _ => {
-                out.push(' ');
-                scalar(out, value, indent);
-                out.push('\n');
-            }
+fn entry(out: &mut String, key: &str, value: &Value, indent: usize) {
+    self::key(out, key, indent);
+    match value {
+        Value::Array(items) if !items.is_empty() => {
+            out.push('\n');
+            pad(out, indent);
+            list(out, items, indent);
+        }
+        Value::Object(map) if !map.is_empty() => {
+            out.push('\n');
+            pad(out, indent + 2);
+            block(out, value, indent + 2);
+        }
+        _ => {
+            out.push(' ');
+            scalar(out, value, indent);
+            out.push('\n');
         }
     }
 }
@@ -112,21 +112,20 @@ fn string(out: &mut String, text: &str, block: Option<usize>) {
 fn is_plain(text: &str) -> bool {
     let first =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '.' | '(' | '$' | '+' | '^' | ';');
-    let rest = |c: char| c.is_ascii_graphic() || c == ' ';
+    let bytes = text.as_bytes();
     text.starts_with(first)
-        && text.chars().all(rest)
+        && bytes.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ')
         && !text.ends_with([' ', ':'])
-        && !text.contains(": ")
-        && !text.contains(" #")
+        && !bytes.windows(2).any(|pair| matches!(pair, b": " | b" #"))
         && !matches!(text, "=" | "..." | "---")
         && !looks_like_date(text)
-        && matches!(resolve::plain(text), Some(Kind::String(_)))
+        && resolve::is_string(text)
 }
 
 /// Dates are strings to `kubectl`, but not to every reader of YAML 1.1; so are numbers with a colon.
 fn looks_like_date(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit())
-        && text.chars().all(|c| c.is_ascii_digit() || "-:.TtZz+ ".contains(c))
+        && text.bytes().all(|byte| byte.is_ascii_digit() || b"-:.TtZz+ ".contains(&byte))
 }
 
 /// Text of several lines whose block form reads back the same in every reader: no line of white space only, no
@@ -180,5 +179,11 @@ fn quoted(out: &mut String, text: &str) {
 }
 
 fn pad(out: &mut String, indent: usize) {
-    out.extend(std::iter::repeat_n(' ', indent));
+    const SPACES: &str = "                                ";
+    let mut missing = indent;
+    while missing > 0 {
+        let spaces = SPACES.get(..missing).unwrap_or(SPACES);
+        out.push_str(spaces);
+        missing -= spaces.len();
+    }
 }

@@ -10,7 +10,7 @@ mod parse;
 mod resolve;
 mod within;
 
-pub use emit::emit;
+pub use emit::{emit, emit_map};
 pub use node::{Entry, Kind, Node, Step};
 pub use parse::parse;
 

@@ -5,27 +5,49 @@ use serde_json::Number;
 
 /// What `text` is when it stands unquoted and untagged. `None` if it is a number that JSON cannot hold.
 pub(super) fn plain(text: &str) -> Option<Kind> {
+    match meaning(text) {
+        Meaning::Itself => Some(Kind::String(text.to_owned())),
+        Meaning::Value(kind) => Some(kind),
+        Meaning::NoJson => None,
+    }
+}
+
+/// Whether `text` is a string when it stands unquoted and untagged.
+pub(super) fn is_string(text: &str) -> bool {
+    matches!(meaning(text), Meaning::Itself)
+}
+
+enum Meaning {
+    /// A string.
+    Itself,
+    Value(Kind),
+    /// A number that JSON cannot hold.
+    NoJson,
+}
+
+fn meaning(text: &str) -> Meaning {
     match text {
-        "" | "~" | "null" | "Null" | "NULL" => return Some(Kind::Null),
+        "" | "~" | "null" | "Null" | "NULL" => return Meaning::Value(Kind::Null),
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
-            return Some(Kind::Bool(true));
+            return Meaning::Value(Kind::Bool(true));
         }
         "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
-            return Some(Kind::Bool(false));
+            return Meaning::Value(Kind::Bool(false));
         }
         ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" | "-.inf"
-        | "-.Inf" | "-.INF" => return None,
+        | "-.Inf" | "-.INF" => return Meaning::NoJson,
         _ => {}
     }
     if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) {
-        return Some(Kind::String(text.to_owned()));
+        return Meaning::Itself;
     }
     let digits: String = text.chars().filter(|c| *c != '_').collect();
-    match integer(&digits) {
-        Some(number) => Some(Kind::Number(number)),
-        None if is_float(&digits) => digits.parse().ok().and_then(json_number).map(Kind::Number),
-        None => Some(Kind::String(text.to_owned())),
-    }
+    let number = match integer(&digits) {
+        Some(number) => Some(number),
+        None if is_float(&digits) => digits.parse().ok().and_then(json_number),
+        None => return Meaning::Itself,
+    };
+    number.map_or(Meaning::NoJson, |number| Meaning::Value(Kind::Number(number)))
 }
 
 /// A whole float below 2⁵³ is written as an integer, as Go's JSON writes it.

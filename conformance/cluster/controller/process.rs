@@ -1,31 +1,17 @@
 //! The controller as a process: it waits for what is missing, ends when told to, and loses nothing when killed.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-
 use kube::api::ListParams;
 use serde_json::json;
 
-use super::support::{Cluster, api_server, message};
+use super::support::{Cluster, api_server, ask, message};
 use crate::support::{chain, crds, eventually};
 use crate::testbed::{Crd, Options, manifests};
-
-/// The status line of the answer.
-fn ask(address: &str, path: &str) -> String {
-    let mut stream = TcpStream::connect(address).expect("connects");
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").expect("asks");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("answers");
-    answer.lines().next().unwrap_or_default().to_owned()
-}
 
 #[tokio::test]
 async fn the_controller_waits_for_crds_and_picks_them_up() {
     let mut cluster = Cluster::without_controller(&Options::api_server_only());
     cluster.launch();
-    let line = cluster.logged("answering /healthz").await;
-    let line: serde_json::Value = serde_json::from_str(&line).expect("logs JSON");
-    let address = line["address"].as_str().expect("names its address").to_owned();
+    let address = cluster.address("/healthz and /readyz").await;
     cluster.logged("does not serve the kind yet").await;
     assert_eq!(ask(&address, "/healthz"), "HTTP/1.1 200 OK");
     assert_eq!(ask(&address, "/readyz"), "HTTP/1.1 503 Service Unavailable");

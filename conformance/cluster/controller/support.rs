@@ -1,6 +1,8 @@
 //! What the tests of the controller share: control planes of their own, the controller as a process, TrainJobs.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -14,12 +16,17 @@ use crate::support::{chain, condition, crds, eventually, everything, object, obj
 use crate::testbed::audit::{Mark, Request};
 use crate::testbed::{ADMIN, CONTROLLER, ControlPlane, Options, Process};
 
+/// The flag for the address of the webhooks, which only the tests of them need.
+pub(crate) const WEBHOOKS: &str = "--webhook-bind-address";
+
 /// A control plane with a controller, for one test: what it counts is its own.
 pub(crate) struct Cluster {
     // Dropped before the control plane.
     controller: Option<Process>,
     pub(crate) control_plane: ControlPlane,
     flags: Vec<String>,
+    /// How the controller finds the API server, if not as its user does.
+    kubeconfig: Option<PathBuf>,
 }
 
 /// The API server with our CRDs and those of what TrainJobs become, and nobody who runs JobSets: a test says what becomes
@@ -39,7 +46,7 @@ impl Cluster {
 
     pub(crate) fn without_controller(options: &Options) -> Self {
         let control_plane = ControlPlane::start(options).unwrap_or_else(|error| panic!("{}", chain(&error)));
-        Self { controller: None, control_plane, flags: Vec::new() }
+        Self { controller: None, control_plane, flags: Vec::new(), kubeconfig: None }
     }
 
     /// One with everything, for all tests that neither count requests nor touch the controller.
@@ -58,6 +65,12 @@ impl Cluster {
         self
     }
 
+    /// Starts the controller with this kubeconfig from now on.
+    pub(crate) fn with_kubeconfig(mut self, path: &Path) -> Self {
+        self.kubeconfig = Some(path.to_owned());
+        self
+    }
+
     /// Starts the controller and returns when it is ready.
     pub(crate) async fn start_controller(&mut self) {
         self.launch();
@@ -68,14 +81,25 @@ impl Cluster {
     pub(crate) fn launch(&mut self) {
         let program = std::env::var_os("TRAINMASTER_PROGRAM");
         let mut command = Command::new(program.unwrap_or_else(|| env!("CARGO_BIN_EXE_trainmaster").into()));
-        command.arg("controller").arg("--kubeconfig").arg(self.control_plane.kubeconfig(CONTROLLER));
+        let kubeconfig = self.kubeconfig.clone().unwrap_or_else(|| self.control_plane.kubeconfig(CONTROLLER));
+        command.arg("controller").arg("--kubeconfig").arg(kubeconfig);
         command.args(["--health-bind-address", "127.0.0.1:0", "--log-level", "debug"]).args(&self.flags);
+        if !self.flags.iter().any(|flag| flag == WEBHOOKS) {
+            command.args([WEBHOOKS, "0"]);
+        }
         let process = self.control_plane.run("trainmaster", command);
         self.controller = Some(process.unwrap_or_else(|error| panic!("{}", chain(&error))));
     }
 
     pub(crate) fn controller(&mut self) -> &mut Process {
         self.controller.as_mut().expect("the controller was started")
+    }
+
+    /// The address that the controller has logged for `what`.
+    pub(crate) async fn address(&self, what: &str) -> String {
+        let line = self.logged(&format!("\"answering {what}\"")).await;
+        let line: Value = serde_json::from_str(&line).expect("logs JSON");
+        line["address"].as_str().expect("names its address").to_owned()
     }
 
     /// What this controller has logged so far.
@@ -235,6 +259,15 @@ impl Namespace {
             ListParams::default().fields(&format!("involvedObject.kind=TrainJob,involvedObject.name={name}"));
         objects(&self.client, &self.name, "", "v1", "Event").list(&params).await.expect("lists Events").items
     }
+}
+
+/// The status line of the answer to a request without TLS.
+pub(crate) fn ask(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("connects");
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").expect("asks");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("answers");
+    answer.lines().next().unwrap_or_default().to_owned()
 }
 
 /// Makes a runtime's pods run until they are told otherwise.

@@ -3,6 +3,7 @@
 //! [`parse`] reads it; `config.json` beside this file says what there is. What later versions will serve is read and
 //! checked now, and [`Settings::unserved`] names it.
 
+use crate::serving::TlsSettings;
 use std::sync::LazyLock;
 use trainmaster::{
     diagnostic::{Diagnostic, Place, Source, Span, codes, sort},
@@ -15,16 +16,45 @@ use trainmaster::{
 const GATES: [&str; 1] = ["TrainJobStatus"];
 /// The key of `groupKindConcurrency` that counts here.
 const TRAIN_JOB: &str = "TrainJob.trainer.kubeflow.org";
+/// Where webhooks are answered unless the file says otherwise.
+const WEBHOOK_PORT: i64 = 9443;
 
-/// What the file says.
+/// What the file says, with upstream's defaults where it says nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// `health.healthProbeBindAddress`.
     pub(crate) health: Option<String>,
+    /// `webhook.host` and `.port`, as one address.
+    pub(crate) webhook: Option<String>,
+    /// `certManagement`.
+    pub(crate) certificates: Certificates,
+    /// `tls`.
+    pub(crate) tls: TlsSettings,
     /// How many TrainJobs may be looked at at a time.
     pub(crate) concurrency: Option<usize>,
     /// The parts that are set and that nothing serves yet.
     pub(crate) unserved: Vec<&'static str>,
+}
+
+/// The configuration's `certManagement`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Certificates {
+    /// Whether certificates are made here.
+    pub(crate) enable: bool,
+    /// The Service by whose name clients know the servers.
+    pub(crate) service: String,
+    /// The Secret that holds the certificate.
+    pub(crate) secret: String,
+}
+
+impl Default for Certificates {
+    fn default() -> Self {
+        Certificates {
+            enable: true,
+            service: "kubeflow-trainer-controller-manager".to_owned(),
+            secret: "kubeflow-trainer-webhook-cert".to_owned(),
+        }
+    }
 }
 
 /// The settings of a configuration file; otherwise everything that is wrong with it, in order.
@@ -111,24 +141,58 @@ fn refused(document: &Node, error: &FieldError) -> Diagnostic {
 }
 
 fn settings(document: &Node) -> Settings {
-    let text = |path: [&str; 2]| Some(document.get(path[0])?.get(path[1])?.as_str()?.to_owned());
-    let concurrency = document.get("controller").and_then(|it| it.get("groupKindConcurrency"));
-    let concurrency = concurrency.and_then(|it| it.get(TRAIN_JOB)).and_then(Node::as_i64);
-    let later = [
-        "webhook",
-        "leaderElection",
-        "metrics",
-        "certManagement",
-        "clientConnection",
-        "statusServer",
-        "featureGates",
-        "tls",
-    ];
+    let concurrency = at(document, "controller.groupKindConcurrency").and_then(|it| it.get(TRAIN_JOB));
+    let later = ["leaderElection", "metrics", "clientConnection", "statusServer", "featureGates"];
     Settings {
-        health: text(["health", "healthProbeBindAddress"]),
-        concurrency: concurrency.and_then(|it| usize::try_from(it).ok()),
+        health: text(document, "health.healthProbeBindAddress"),
+        concurrency: concurrency.and_then(Node::as_i64).and_then(|it| usize::try_from(it).ok()),
+        webhook: webhook(document),
+        certificates: certificates(document),
+        tls: tls(document),
         unserved: later.into_iter().filter(|name| document.get(name).is_some()).collect(),
     }
+}
+
+fn webhook(document: &Node) -> Option<String> {
+    let host = text(document, "webhook.host");
+    let port = at(document, "webhook.port").and_then(Node::as_i64);
+    if host.is_none() && port.is_none() {
+        return None;
+    }
+    let host = host.unwrap_or_default();
+    let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host };
+    Some(format!("{host}:{}", port.unwrap_or(WEBHOOK_PORT)))
+}
+
+fn certificates(document: &Node) -> Certificates {
+    let Certificates { enable, service, secret } = Certificates::default();
+    let name = |path: &str, other| text(document, path).filter(|it| !it.is_empty()).unwrap_or(other);
+    Certificates {
+        enable: at(document, "certManagement.enable").and_then(Node::as_bool).unwrap_or(enable),
+        service: name("certManagement.webhookServiceName", service),
+        secret: name("certManagement.webhookSecretName", secret),
+    }
+}
+
+fn tls(document: &Node) -> TlsSettings {
+    let list = |path: &str| {
+        let items = at(document, path).and_then(Node::as_list).unwrap_or_default();
+        items.iter().filter_map(Node::as_str).map(str::to_owned).collect()
+    };
+    TlsSettings {
+        min_version: text(document, "tls.minVersion").filter(|it| !it.is_empty()),
+        cipher_suites: list("tls.cipherSuites"),
+        next_protocols: list("tls.nextProtos"),
+    }
+}
+
+/// What stands at a path of names with points between.
+fn at<'n>(document: &'n Node, path: &str) -> Option<&'n Node> {
+    path.split('.').try_fold(document, |node, name| node.get(name))
+}
+
+fn text(document: &Node, path: &str) -> Option<String> {
+    at(document, path)?.as_str().map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -169,10 +233,26 @@ featureGates: {TrainJobStatus: false}
 ";
         let settings = parsed(text).unwrap();
         assert_eq!((settings.health.as_deref(), settings.concurrency), (Some(":8082"), Some(5)));
-        assert_eq!(
-            settings.unserved,
-            ["webhook", "leaderElection", "metrics", "certManagement", "clientConnection", "featureGates"]
-        );
+        assert_eq!(settings.webhook.as_deref(), Some(":9443"));
+        let names = (settings.certificates.service.as_str(), settings.certificates.secret.as_str());
+        assert_eq!((settings.certificates.enable, names), (true, ("s", "t")));
+        assert_eq!(settings.unserved, ["leaderElection", "metrics", "clientConnection", "featureGates"]);
+    }
+
+    #[test]
+    fn what_the_file_does_not_say_is_as_upstream_has_it() {
+        assert_eq!(parsed("").unwrap(), Settings::default());
+        let text = "webhook: {host: 127.0.0.1}\ncertManagement: {enable: false, webhookSecretName: ''}\n\
+                    tls: {minVersion: VersionTLS13, cipherSuites: [A], nextProtos: [h2]}\n";
+        let settings = parsed(text).unwrap();
+        assert_eq!(settings.webhook.as_deref(), Some("127.0.0.1:9443"));
+        assert_eq!(settings.certificates, Certificates { enable: false, ..Certificates::default() });
+        let tls = TlsSettings {
+            min_version: Some("VersionTLS13".to_owned()),
+            cipher_suites: vec!["A".to_owned()],
+            next_protocols: vec!["h2".to_owned()],
+        };
+        assert_eq!(settings.tls, tls);
     }
 
     #[test]

@@ -14,7 +14,11 @@ mod controller;
 mod exit;
 mod random;
 #[cfg(feature = "controller")]
+mod serving;
+#[cfg(feature = "controller")]
 mod telemetry;
+#[cfg(feature = "controller")]
+mod webhook;
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
 //! What the process says of its work: lines on standard error.
 
 use clap::ValueEnum;
-use std::io::IsTerminal as _;
+use std::{fmt, io::IsTerminal as _};
 use tracing_subscriber::EnvFilter;
 
 /// How log lines are written.
@@ -41,4 +41,23 @@ pub(crate) fn begin(level: &str, format: LogFormat) -> Result<(), Error> {
         LogFormat::Text => lines.with_ansi(std::io::stderr().is_terminal()).with_target(false).try_init(),
     }
     .map_err(Error::Taken)
+}
+
+/// An error with its causes, in one line. Many libraries put a cause into the text of what it caused as well; it is not
+/// said twice.
+pub(crate) struct Chain<'a>(pub(crate) &'a dyn std::error::Error);
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = self.0.to_string();
+        let mut source = self.0.source();
+        while let Some(error) = source {
+            let cause = error.to_string();
+            if !text.contains(&cause) {
+                text = format!("{text}: {cause}");
+            }
+            source = error.source();
+        }
+        f.write_str(&text)
+    }
 }

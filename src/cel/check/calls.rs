@@ -310,12 +310,16 @@ impl<'a> Bindings<'a> for NoVariables {
     }
 }
 
-/// Functions whose second argument is evaluated only when the first is absent; any other gets its arguments back.
+/// Functions of optionals that evaluate their arguments themselves: a second one only where the first is absent, and
+/// optionals without wrapping them. Any other gets its arguments back.
 fn lazily(name: &str, span: Span, nodes: Vec<Node>) -> Result<Node, Vec<Node>> {
+    let two =
+        |op: fn(Box<[Node; 2]>) -> Op, nodes: Vec<Node>| Ok(op(Box::new(<[Node; 2]>::try_from(nodes)?)));
     let op = match name {
-        "or" => Op::OptionalOr,
-        "orValue" => Op::OrValue,
-        _ => return Err(nodes),
+        "or" => two(Op::OptionalOr, nodes),
+        "orValue" => two(Op::OrValue, nodes),
+        "hasValue" => <[Node; 1]>::try_from(nodes).map(|[node]| Op::HasValue(Box::new(node))),
+        _ => Err(nodes),
     };
-    Ok(Node::new(span, op(Box::new(<[Node; 2]>::try_from(nodes)?))))
+    op.map(|op| Node::new(span, op))
 }

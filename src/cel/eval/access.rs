@@ -20,30 +20,40 @@ impl<'a> Evaluator<'_, 'a> {
         self.maybe_field(operand, field).map(|value| Val::Optional(value.map(Arc::new)))
     }
 
-    /// The value of a node that is an optional. That of a chain, `a.?b.?c`, is handed on without being wrapped: wrapping
-    /// takes memory.
+    /// The value of a node that is an optional. That of a chain, `a.?b.?c`, of `or` and of `optMap` is handed on without
+    /// being wrapped: wrapping takes memory.
     pub(super) fn optional(&mut self, node: &'a Node) -> Result<Option<Val<'a>>> {
-        let Op::OptionalSelect { operand, field } = &node.op else {
+        if !gives_optional(node) {
             return match self.eval(node)? {
                 Val::Optional(value) => Ok(value.map(Arc::unwrap_or_clone)),
                 other => Err(wanted("an optional", &other).at(node.span)),
             };
-        };
-        self.budget.charge(1).and_then(|()| self.maybe_field(operand, field)).map_err(|mut error| {
+        }
+        let value = self.budget.charge(1).and_then(|()| match &node.op {
+            Op::OptionalSelect { operand, field } => self.maybe_field(operand, field),
+            Op::OptionalOr(operands) => self.optional_or(operands),
+            Op::OptionalMap { bind, flat } => self.optional_map(bind, *flat),
+            _ => Ok(None),
+        });
+        value.map_err(|mut error| {
             error.place(node.at);
             error
         })
     }
 
+    /// The value of a node, with an optional replaced by what is in it.
+    pub(super) fn present(&mut self, node: &'a Node) -> Result<Option<Val<'a>>> {
+        if gives_optional(node) {
+            return self.optional(node);
+        }
+        Ok(match self.eval(node)? {
+            Val::Optional(value) => value.map(Arc::unwrap_or_clone),
+            value => Some(value),
+        })
+    }
+
     fn maybe_field(&mut self, operand: &'a Node, field: &str) -> Result<Option<Val<'a>>> {
-        let value = match &operand.op {
-            Op::OptionalSelect { .. } => self.optional(operand)?,
-            _ => match self.eval(operand)? {
-                Val::Optional(value) => value.map(Arc::unwrap_or_clone),
-                value => Some(value),
-            },
-        };
-        match value {
+        match self.present(operand)? {
             None => Ok(None),
             Some(Val::Map(map)) => Ok(map.field(field)),
             Some(other) => Err(no_fields(&other, field)),
@@ -103,6 +113,11 @@ impl<'a> Evaluator<'_, 'a> {
         }
         Ok(false)
     }
+}
+
+/// Whether a node gives an optional that [`Evaluator::optional`] need not unwrap.
+fn gives_optional(node: &Node) -> bool {
+    matches!(node.op, Op::OptionalSelect { .. } | Op::OptionalOr(_) | Op::OptionalMap { .. })
 }
 
 fn optional_field<'a>(value: Option<&Val<'a>>, field: &str) -> Result<Val<'a>> {

@@ -15,6 +15,7 @@ use super::{
     budget::Budget,
     error::{Error, ErrorKind},
     functions,
+    observe::Seen,
     program::{Bind, Bindings, Element, Entry, Node, Op, Scalar},
     value::{Duration, Key, List, Map, Time, Val},
 };
@@ -30,6 +31,16 @@ pub(super) fn evaluate<'a>(
     budget: &mut Budget,
 ) -> Result<Val<'a>> {
     Evaluator { bindings, budget, locals: (0..locals).map(|_| Ok(Val::Null)).collect() }.eval(root)
+}
+
+/// The same, with an optional replaced by what is in it.
+pub(super) fn evaluate_present<'a>(
+    root: &'a Node,
+    locals: usize,
+    bindings: &dyn Bindings<'a>,
+    budget: &mut Budget,
+) -> Result<Option<Val<'a>>> {
+    Evaluator { bindings, budget, locals: (0..locals).map(|_| Ok(Val::Null)).collect() }.present(root)
 }
 
 struct Evaluator<'e, 'a> {
@@ -73,13 +84,15 @@ impl<'a> Evaluator<'_, 'a> {
             Op::List(elements) => self.list(elements),
             Op::Map(entries) => self.map(entries),
             Op::Call(call) => self.call(call),
-            Op::OptionalOr(operands) => self.optional_or(operands),
+            Op::HasValue(operand) => self.optional(operand).map(|value| Val::Bool(value.is_some())),
+            Op::OptionalOr(operands) => self.optional_or(operands).and_then(wrapped),
             Op::OrValue(operands) => self.or_value(operands),
             Op::Bind(bind) => self.bind(bind),
-            Op::OptionalMap { bind, flat } => self.optional_map(bind, *flat),
+            Op::OptionalMap { bind, flat } => self.optional_map(bind, *flat).and_then(wrapped),
             Op::Fold(fold) => self.fold(fold),
             Op::Fail(error) => Err(error.clone()),
             Op::Conform(scalar, operand) => self.conform(*scalar, operand),
+            Op::Observed(node, seen) => self.observed(node, seen),
         }
     }
 
@@ -173,15 +186,11 @@ impl<'a> Evaluator<'_, 'a> {
         }
     }
 
-    fn optional_or(&mut self, operands: &'a [Node; 2]) -> Result<Val<'a>> {
+    fn optional_or(&mut self, operands: &'a [Node; 2]) -> Result<Option<Val<'a>>> {
         let [first, second] = operands;
-        match self.eval(first)? {
-            Val::Optional(None) => match self.eval(second)? {
-                value @ Val::Optional(_) => Ok(value),
-                other => Err(wanted("an optional", &other).at(second.span)),
-            },
-            value @ Val::Optional(Some(_)) => Ok(value),
-            other => Err(wanted("an optional", &other).at(first.span)),
+        match self.optional(first)? {
+            None => self.optional(second),
+            value => Ok(value),
         }
     }
 
@@ -205,14 +214,21 @@ impl<'a> Evaluator<'_, 'a> {
         self.eval(&bind.body)
     }
 
-    fn optional_map(&mut self, bind: &'a Bind, flat: bool) -> Result<Val<'a>> {
-        let Some(value) = self.optional(&bind.init)? else { return Ok(Val::Optional(None)) };
+    fn optional_map(&mut self, bind: &'a Bind, flat: bool) -> Result<Option<Val<'a>>> {
+        let Some(value) = self.optional(&bind.init)? else { return Ok(None) };
         self.set(bind.slot, Ok(value));
-        match (self.eval(&bind.body)?, flat) {
-            (value, false) => Val::present(value),
-            (value @ Val::Optional(_), true) => Ok(value),
-            (other, true) => Err(wanted("an optional", &other).at(bind.body.span)),
+        if flat { self.optional(&bind.body) } else { self.eval(&bind.body).map(Some) }
+    }
+
+    /// What is noted costs nothing: a budget lasts as long as without.
+    #[cold]
+    fn observed(&mut self, node: &'a Node, seen: &Seen) -> Result<Val<'a>> {
+        self.budget.refund(1);
+        let value = self.step(node);
+        if let Ok(value) = &value {
+            seen.note(value);
         }
+        value
     }
 
     /// Reads a JSON value as the declared type wants it. Anything else passes: it is of that type, or it fails where
@@ -230,6 +246,11 @@ impl<'a> Evaluator<'_, 'a> {
             _ => value,
         })
     }
+}
+
+/// What may be absent as a value.
+fn wrapped(value: Option<Val>) -> Result<Val> {
+    value.map_or(Ok(Val::Optional(None)), Val::present)
 }
 
 /// The error of a value of another type than is wanted.

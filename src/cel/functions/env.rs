@@ -14,7 +14,7 @@ type Result<T> = std::result::Result<T, Error>;
 
 library! {
     Resources;
-    "env.explicit": "The environment variables with everything said that upstream's controller says of those it copies from a TrainJob: one without a source has a value, if need be an empty one, and a reference to a container's resources names a container, if need be none, and a divisor, if need be zero.",
+    "env.explicit": "The environment variables with everything said that upstream's controller says of those it copies from a TrainJob: one without a source has a value, if need be an empty one, one with a source has none, and a reference to a container's resources names a container, if need be none, and a divisor, if need be zero.",
         "" {
         "env.explicit(list(T)) -> list(T)" => explicit, Cost::new(Work::Visit, Size::First);
     }
@@ -46,8 +46,11 @@ fn complete<'a>(variable: &Val<'a>) -> Result<Option<Val<'a>>> {
             with(map, "value", Val::borrowed("")).map(|variable| Some(Val::Map(variable)))
         };
     };
-    let Some(Val::Map(mut resource)) = source.field("resourceFieldRef") else { return Ok(None) };
-    let mut changed = false;
+    let with_value = map.has_field("value");
+    let Some(Val::Map(mut resource)) = source.field("resourceFieldRef") else {
+        return if with_value { without(map, "value").map(|it| Some(Val::Map(it))) } else { Ok(None) };
+    };
+    let mut changed = with_value;
     for (name, default) in [("containerName", ""), ("divisor", "0")] {
         if !resource.has_field(name) {
             resource = with(&resource, name, Val::borrowed(default))?;
@@ -58,7 +61,13 @@ fn complete<'a>(variable: &Val<'a>) -> Result<Option<Val<'a>>> {
         return Ok(None);
     }
     let source = with(&source, "resourceFieldRef", Val::Map(resource))?;
-    with(map, "valueFrom", Val::Map(source)).map(|variable| Some(Val::Map(variable)))
+    with(&without(map, "value")?, "valueFrom", Val::Map(source)).map(|variable| Some(Val::Map(variable)))
+}
+
+/// The map without a field.
+fn without<'a>(map: &Map<'a>, name: &'static str) -> Result<Map<'a>> {
+    let key = Key::String(Str::Borrowed(name));
+    Map::new(map.iter().filter(|(other, _)| *other != key).collect())
 }
 
 /// The map with a field set.

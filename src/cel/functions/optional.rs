@@ -26,7 +26,7 @@ library! {
         "optional.ofNonZeroValue(T) -> optional(T)" => of_non_zero_value, FIRST;
     }
     "hasValue": "Whether there is a value in the optional.", "" {
-        "optional(T).hasValue() -> bool" => has_value, Cost::FLAT;
+        "optional(T).hasValue() -> bool" => |_| Err(no_overload()), Cost::FLAT;
     }
     "value": "The value in the optional.", "when it is absent" {
         "optional(T).value() -> T" => value, FIRST;
@@ -63,10 +63,6 @@ fn of_non_zero_value<'a>(a: &mut Arguments<'_, 'a>) -> Result<Val<'a>> {
         _ => false,
     };
     if zero { Ok(Val::Optional(None)) } else { Val::present(value) }
-}
-
-fn has_value<'a>(a: &mut Arguments<'_, 'a>) -> Result<Val<'a>> {
-    Ok(Val::Bool(matches!(a.value(0)?, Val::Optional(Some(_)))))
 }
 
 fn value<'a>(a: &mut Arguments<'_, 'a>) -> Result<Val<'a>> {

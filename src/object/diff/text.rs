@@ -72,7 +72,8 @@ fn lines(out: &mut String, path: &str, before: &str, after: &str) {
     let start = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
     let rest = before.len().min(after.len()) - start;
     let same = before.iter().rev().zip(after.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
-    let _ = writeln!(out, "  {path}: (from line {})", start + 1);
+    let separator = if path.is_empty() { "" } else { ": " };
+    let _ = writeln!(out, "  {path}{separator}(from line {})", start + 1);
     for (sign, lines) in [('-', before), ('+', after)] {
         let changed = lines.get(start..lines.len() - same).unwrap_or_default();
         for line in changed.iter().take(MOST_LINES) {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::{FieldPath, Scalar, Step};
+use super::{FieldPath, Scalar, Step, print};
 
 /// A place in a tree, as the step from the place around it, which a recursive walk keeps on its stack.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,31 @@ impl AtStep<'_> {
 }
 
 impl fmt::Display for At<'_> {
+    /// As the path is printed, without making it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.path().fmt(f)
+        if let Some(around) = self.around {
+            around.fmt(f)?;
+        }
+        match self.step {
+            AtStep::Root => Ok(()),
+            AtStep::Field(name) => print::field(f, name, self.depth == 1),
+            AtStep::Index(index) => write!(f, "[{index}]"),
+            AtStep::Item(keys, item) => print::item(
+                f,
+                keys.iter().filter_map(|key| Some((*key, Scalar::from_json(item.get(*key)?)?))),
+            ),
+        }
+    }
+}
+
+impl From<At<'_>> for FieldPath {
+    fn from(at: At<'_>) -> Self {
+        at.path()
+    }
+}
+
+impl From<&FieldPath> for FieldPath {
+    fn from(path: &FieldPath) -> Self {
+        path.clone()
     }
 }

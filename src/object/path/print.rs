@@ -1,6 +1,6 @@
 //! Path to text that [`FieldPath::parse`] reads back.
 
-use std::fmt;
+use std::{borrow::Borrow, fmt};
 
 use super::{FieldPath, Scalar, Step};
 
@@ -8,11 +8,8 @@ impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, step) in self.steps().iter().enumerate() {
             match step {
-                Step::Field(name) if is_plain_field(name) => {
-                    f.write_str(if position == 0 { "" } else { "." })?;
-                    f.write_str(name)?;
-                }
-                _ => write!(f, "{step}")?,
+                Step::Field(name) => field(f, name, position == 0)?,
+                _ => step.fmt(f)?,
             }
         }
         Ok(())
@@ -23,23 +20,40 @@ impl fmt::Display for Step {
     /// The step as it stands after others.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Step::Field(name) if is_plain_field(name) => write!(f, ".{name}"),
-            Step::Field(name) | Step::Key(name) if is_plain_key(name) => write!(f, "[{name}]"),
-            Step::Field(name) | Step::Key(name) => write!(f, "[{}]", quoted(name)),
+            Step::Field(name) => field(f, name, false),
+            Step::Key(name) => key(f, name),
             Step::Index(index) => write!(f, "[{index}]"),
-            Step::Item(values) => {
-                for (position, (key, value)) in values.iter().enumerate() {
-                    f.write_str(if position == 0 { "[" } else { "," })?;
-                    if is_plain_value(key) {
-                        write!(f, "{key}={value}")?;
-                    } else {
-                        write!(f, "{}={value}", quoted(key))?;
-                    }
-                }
-                f.write_str(if values.is_empty() { "[]" } else { "]" })
-            }
+            Step::Item(values) => item(f, values.iter().map(|(key, value)| (&**key, value))),
         }
     }
+}
+
+/// The step to a field, after others or as the first.
+pub(super) fn field(f: &mut fmt::Formatter<'_>, name: &str, first: bool) -> fmt::Result {
+    if !is_plain_field(name) {
+        return key(f, name);
+    }
+    f.write_str(if first { "" } else { "." })?;
+    f.write_str(name)
+}
+
+fn key(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+    if is_plain_key(name) { write!(f, "[{name}]") } else { write!(f, "[{}]", quoted(name)) }
+}
+
+/// The step to the item with these values.
+pub(super) fn item<'v>(
+    f: &mut fmt::Formatter<'_>,
+    values: impl Iterator<Item = (&'v str, impl Borrow<Scalar>)>,
+) -> fmt::Result {
+    f.write_str("[")?;
+    for (position, (key, value)) in values.enumerate() {
+        f.write_str(if position == 0 { "" } else { "," })?;
+        if is_plain_value(key) { f.write_str(key) } else { f.write_str(&quoted(key)) }?;
+        f.write_str("=")?;
+        fmt::Display::fmt(value.borrow(), f)?;
+    }
+    f.write_str("]")
 }
 
 impl fmt::Display for Scalar {
@@ -49,7 +63,7 @@ impl fmt::Display for Scalar {
         match self {
             Scalar::Bool(value) => value.fmt(f),
             Scalar::Int(value) => value.fmt(f),
-            Scalar::Text(text) if is_plain_value(text) && read_plain(text) == *self => f.write_str(text),
+            Scalar::Text(text) if is_plain_value(text) && is_read_as_text(text) => f.write_str(text),
             Scalar::Text(text) => f.write_str(&quoted(text)),
         }
     }
@@ -64,9 +78,14 @@ pub(super) fn read_plain(text: &str) -> Scalar {
     }
 }
 
+/// Whether [`read_plain`] takes text for what it is.
+fn is_read_as_text(text: &str) -> bool {
+    !matches!(text, "true" | "false") && text.parse::<i64>().is_err()
+}
+
 /// Whether a name can follow a dot.
 fn is_plain_field(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-$".contains(c))
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'))
 }
 
 /// Whether a key can stand in brackets without quotes, and not be read as a position.
@@ -76,7 +95,9 @@ fn is_plain_key(key: &str) -> bool {
 
 /// Whether text holds nothing that has a meaning in brackets.
 pub(super) fn is_plain_value(text: &str) -> bool {
-    !text.is_empty() && !text.contains(|c: char| "[]=,\"'".contains(c) || c.is_whitespace() || c.is_control())
+    let has_meaning =
+        |c: char| matches!(c, '[' | ']' | '=' | ',' | '"' | '\'') || c.is_whitespace() || c.is_control();
+    !text.is_empty() && !text.contains(has_meaning)
 }
 
 fn quoted(text: &str) -> String {

@@ -4,12 +4,12 @@ use super::{Checked, Checker, Reported, expression::Loops};
 use crate::{
     cel::Type,
     diagnostic::{Diagnostic, codes},
-    object::Gvk,
+    object::{FieldPath, Gvk},
     policy::{
-        compiled::{Expr, Piece, Resource, Status, Template, Update, Watch},
+        compiled::{Expr, Piece, Resource, Status, TakenOver, Template, Update, Watch},
         document::{self, Text},
         fields::wrong_type,
-        scope::{Place, types},
+        scope::{Place, slot, types},
     },
     schema::{self, TypeId},
     yaml::{Kind, Node},
@@ -42,7 +42,9 @@ impl Checker<'_> {
         let (kind, ty) = kind?;
         let once = matches!(update, Ok(Update::Never));
         let place = if once { Place::ResourceOnce } else { place };
-        let template = self.template(&resource.template, ty, place, &loops);
+        let mut template = self.template(&resource.template, ty, place, &loops)?;
+        let mut taken_over = Vec::new();
+        take_out(&mut template, &FieldPath::root(), &mut taken_over);
         Ok(Resource {
             id: resource.id.as_str().to_owned(),
             span: resource.id.span().clone(),
@@ -53,7 +55,8 @@ impl Checker<'_> {
             update: update?,
             sensitive: resource.sensitive,
             name: name?,
-            template: template?,
+            template,
+            taken_over,
         })
     }
 
@@ -185,4 +188,29 @@ impl Checker<'_> {
         }
         missing.is_none() && unknown.is_none()
     }
+}
+
+/// Takes the fields out of a template, of which `path` leads to it, that are a part of the runtime's template as it stands;
+/// of parts that overlap only the first.
+fn take_out(template: &mut Template, path: &FieldPath, taken: &mut Vec<TakenOver>) {
+    let Template::Map { when: None, entries } = template else { return };
+    for (field, value) in std::mem::take(entries) {
+        let to = path.clone().field(field.as_str());
+        match (part(&value, taken), value) {
+            (Some(from), Template::Hole(hole)) => taken.push(TakenOver { to, from, hole }),
+            (_, mut value) => {
+                take_out(&mut value, &to, taken);
+                entries.push((field, value));
+            }
+        }
+    }
+}
+
+/// The part of the runtime's template that a value is, if it is one and overlaps with none of `taken`.
+fn part(value: &Template, taken: &[TakenOver]) -> Option<FieldPath> {
+    let Template::Hole(hole) = value else { return None };
+    let fields = hole.expr.program.optional_path(slot::TEMPLATE)?;
+    let part = fields.into_iter().fold(FieldPath::root(), FieldPath::field);
+    let overlaps = |it: &TakenOver| it.from.contains(&part) || part.contains(&it.from);
+    (!hole.as_text && !part.is_root() && !taken.iter().any(overlaps)).then_some(part)
 }

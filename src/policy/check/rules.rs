@@ -22,6 +22,7 @@ impl Checker<'_> {
         Ok(Validation {
             name: rule.name.as_str().to_owned(),
             span: rule.name.span().clone(),
+            phase: rule.phase,
             when: when?,
             loops: compiled,
             path: path?,

@@ -13,6 +13,7 @@ use crate::{
     schema::{ListKind, Shape, TypeId},
     yaml::{Entry, Kind, Node},
 };
+use std::sync::Arc;
 
 /// The type of what a mutation changes.
 pub(crate) fn target_type(place: Place) -> TypeId {
@@ -42,7 +43,12 @@ impl Checker<'_> {
         for step in path.steps() {
             ty = self.step(ty, step, text)?;
         }
-        Ok(path)
+        // One spelling for one place: what a plan has written is looked up by its text.
+        let one_spelling = |step: &Step| match step {
+            Step::Key(name) => Step::Field(name.clone()),
+            other => other.clone(),
+        };
+        Ok(path.steps().iter().map(one_spelling).collect())
     }
 
     /// The type one step further, if it is known.
@@ -89,7 +95,7 @@ impl Checker<'_> {
         };
         let fits = entries.iter().fold(true, |fits, entry| self.takes(entry, Some(ty), verb) & fits);
         let template = self.template(node, Some(ty), place, loops)?;
-        fits.then(|| Fragment { verb, template, node: node.clone() }).ok_or(Reported)
+        fits.then(|| Fragment { verb, template, node: Arc::new(node.clone()) }).ok_or(Reported)
     }
 
     /// Whether the verb makes sense for the field and what stands below it; reports where not.

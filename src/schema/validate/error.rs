@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+pub use crate::diagnostic::Reason;
 use crate::object::FieldPath;
 use crate::object::path::At;
 
@@ -20,69 +21,14 @@ pub struct FieldError {
     pub detail: String,
 }
 
-/// What sort of error it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
-    /// A value that is malformed or out of bounds.
-    Invalid,
-    /// A value of another type.
-    TypeInvalid,
-    /// No value where there must be one.
-    Required,
-    /// A value that stands twice.
-    Duplicate,
-    /// A value that is none of those that are known.
-    NotSupported,
-    /// A value that could be right, but not here or not now.
-    Forbidden,
-    /// Text that is too long.
-    TooLong,
-    /// A list or map with too many entries.
-    TooMany,
-}
-
-impl Reason {
-    /// The `reason` of a cause in the API server's answer: `FieldValueInvalid`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Reason::Invalid => "FieldValueInvalid",
-            Reason::TypeInvalid => "FieldValueTypeInvalid",
-            Reason::Required => "FieldValueRequired",
-            Reason::Duplicate => "FieldValueDuplicate",
-            Reason::NotSupported => "FieldValueNotSupported",
-            Reason::Forbidden => "FieldValueForbidden",
-            Reason::TooLong => "FieldValueTooLong",
-            Reason::TooMany => "FieldValueTooMany",
+/// Whether rules about a value are left unchecked where something in it is wrong in this way: they rely on types and
+/// required fields, and their cost on sizes.
+fn blocks_rules(reason: Reason) -> bool {
+    match reason {
+        Reason::TypeInvalid | Reason::Required | Reason::NotSupported | Reason::TooLong | Reason::TooMany => {
+            true
         }
-    }
-}
-
-impl Reason {
-    /// Whether rules about a value are left unchecked where something in it is wrong in this way: they rely on types
-    /// and required fields, and their cost on sizes.
-    fn blocks_rules(self) -> bool {
-        match self {
-            Reason::TypeInvalid
-            | Reason::Required
-            | Reason::NotSupported
-            | Reason::TooLong
-            | Reason::TooMany => true,
-            Reason::Invalid | Reason::Duplicate | Reason::Forbidden => false,
-        }
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Reason::Invalid | Reason::TypeInvalid => "Invalid value",
-            Reason::Required => "Required value",
-            Reason::Duplicate => "Duplicate value",
-            Reason::NotSupported => "Unsupported value",
-            Reason::Forbidden => "Forbidden",
-            Reason::TooLong => "Too long",
-            Reason::TooMany => "Too many",
-        })
+        Reason::Invalid | Reason::Duplicate | Reason::Forbidden => false,
     }
 }
 
@@ -141,7 +87,7 @@ impl Errors {
         value: Option<&Value>,
         detail: impl FnOnce() -> String,
     ) {
-        self.blocking += usize::from(reason.blocks_rules());
+        self.blocking += usize::from(blocks_rules(reason));
         if self.found.len() == Self::MOST {
             self.unlisted += 1;
             return;

@@ -10,7 +10,7 @@ use trainmaster::diagnostic::{Diagnostic, Place, Source, codes};
 /// Largest text read, in bytes; the API server stores nothing above 1.5 MiB.
 const MAX_BYTES: u64 = 4 << 20;
 /// The files that count in a folder.
-const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
+pub(super) const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// The texts that `paths` name, in that order, those of a folder by name, and a diagnostic for each that cannot be
 /// read. Folders below a folder count only if `recursive`.
@@ -22,11 +22,12 @@ pub(crate) fn read(paths: &[PathBuf], recursive: bool) -> (Vec<Source>, Vec<Diag
     (reading.sources, reading.diagnostics)
 }
 
+/// What has been read so far.
 #[derive(Default)]
-struct Reading {
+pub(super) struct Reading {
     recursive: bool,
-    sources: Vec<Source>,
-    diagnostics: Vec<Diagnostic>,
+    pub(super) sources: Vec<Source>,
+    pub(super) diagnostics: Vec<Diagnostic>,
 }
 
 impl Reading {
@@ -36,10 +37,15 @@ impl Reading {
         } else if path.is_dir() {
             self.folder(path);
         } else {
-            match fs::File::open(path) {
-                Ok(file) => self.text(&path.display().to_string(), file),
-                Err(error) => self.unreadable(&path.display().to_string(), &error.to_string()),
-            }
+            self.file(path, &path.display().to_string());
+        }
+    }
+
+    /// Reads a file, which messages call `name`.
+    pub(super) fn file(&mut self, path: &Path, name: &str) {
+        match fs::File::open(path) {
+            Ok(file) => self.text(name, file),
+            Err(error) => self.unreadable(&path.display().to_string(), &error.to_string()),
         }
     }
 
@@ -81,7 +87,7 @@ impl Reading {
         }
     }
 
-    fn unreadable(&mut self, name: &str, why: &str) {
+    pub(super) fn unreadable(&mut self, name: &str, why: &str) {
         self.diagnostics.push(Diagnostic::error(codes::UNREADABLE, Place::Nowhere, format!("{name}: {why}")));
     }
 }

@@ -3,12 +3,16 @@
 //! Data goes to standard output, talk to standard error, the outcome is an [`Exit`]. Each verb has a file: its flags
 //! and its `run`.
 
+mod cases;
 mod check;
 mod completion;
 mod explain;
 mod input;
 mod output;
+#[cfg(feature = "controller")]
+mod rbac;
 mod render;
+mod test;
 mod version;
 
 #[cfg(feature = "controller")]
@@ -38,7 +42,7 @@ struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  all is well
-  1  something is wrong with what was read: errors were found, a TrainJob is refused
+  1  something is wrong with what was read: errors were found, a TrainJob is refused, a case differs
   2  wrong usage, or an input that cannot be read
   3  the cluster could not be reached or answered with an error
   4  nothing was there to work on";
@@ -47,8 +51,11 @@ Exit codes:
 enum Verb {
     Render(render::Args),
     Check(check::Args),
+    Test(test::Args),
     #[cfg(feature = "controller")]
     Controller(controller::Flags),
+    #[cfg(feature = "controller")]
+    Rbac(rbac::Args),
     Explain(explain::Args),
     Version(version::Args),
     Completion(completion::Args),
@@ -64,8 +71,11 @@ pub(crate) fn main() -> Exit {
     let done = match &cli.verb {
         Verb::Render(args) => render::run(args, &mut output),
         Verb::Check(args) => check::run(args, &mut output),
+        Verb::Test(args) => test::run(args, &mut output),
         #[cfg(feature = "controller")]
         Verb::Controller(flags) => Ok(controller::run(flags, &mut output)),
+        #[cfg(feature = "controller")]
+        Verb::Rbac(args) => rbac::run(args, &mut output),
         Verb::Explain(args) => explain::run(args, &mut output),
         Verb::Version(args) => version::run(args, &mut output),
         Verb::Completion(args) => completion::run(args, &mut output),

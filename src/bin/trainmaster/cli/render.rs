@@ -8,6 +8,7 @@ use trainmaster::{
     diagnostic,
     offline::{self, Manifest, Manifests},
     plan::{Child, Config, Plan, Standing, standing},
+    policy::PolicySet,
     yaml,
 };
 
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Exit> {
     let (sources, unreadable) = input::read(&args.filename, args.recursive);
     let (policy_sources, unreadable_policies) = input::read(&args.policy_dir, false);
     let (manifests, problems) = offline::read(&sources, &args.namespace);
-    let (policies, policy_problems) = manifests.policies(&policy_sources);
+    let (policies, policy_problems) = manifests.policies(&PolicySet::builtin(), &policy_sources);
     output.show(unreadable.iter().chain(&unreadable_policies).chain(&policy_problems).chain(&problems));
 
     let mut printer = Printer { format: args.output, shows_secrets: args.show_secrets, items: Vec::new() };

@@ -29,6 +29,8 @@ pub(super) struct Job {
     pub(super) pin: Option<(u64, Arc<Value>)>,
     /// Something changed that a plan depends on, and it has not been planned since.
     pub(super) dirty: bool,
+    /// It is known that all of its objects are there, or were once: that one goes is news.
+    pub(super) complete: bool,
     /// What keeps it from being as it should be.
     pub(super) trouble: Option<Trouble>,
     /// Children that have gone, as they last were: one may have said that the TrainJob has ended, which nobody has

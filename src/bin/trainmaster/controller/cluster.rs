@@ -54,6 +54,16 @@ impl Cluster {
         self.send(at.request().patch(at.name, &manager(), &Patch::Merge(patch))).await
     }
 
+    /// Changes the object as `patch`, a list of operations, says.
+    pub(super) async fn json_patch(&self, at: At<'_>, patch: &Value) -> Result<Value, Error> {
+        let collection = DynamicObject::url_path(at.resource, at.namespace);
+        let url = format!("{collection}/{}?fieldManager={FIELD_MANAGER}", at.name);
+        let request =
+            http::Request::patch(url).header(http::header::CONTENT_TYPE, "application/json-patch+json");
+        let request = request.body(patch.to_string().into_bytes());
+        self.send(request.map_err(kube::core::request::Error::BuildRequest)).await
+    }
+
     /// Merges `patch` into the object's status; returns the object as it is stored.
     pub(super) async fn merge_status(&self, at: At<'_>, patch: &Value) -> Result<Value, Error> {
         self.send(at.request().patch_subresource("status", at.name, &manager(), &Patch::Merge(patch))).await

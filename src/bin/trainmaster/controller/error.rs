@@ -1,7 +1,8 @@
 //! What goes wrong between the controller and the API server, and what is to be done about it.
 
+pub(super) use crate::telemetry::Chain;
 use kube::core::Status;
-use std::{fmt, time::Duration};
+use std::time::Duration;
 use trainmaster::object::Gvk;
 
 /// How long a request may take. Webhooks have 30 seconds by the API server's own limit.
@@ -56,6 +57,15 @@ impl Error {
         matches!(self, Error::Refused(status) if status.is_conflict())
     }
 
+    /// Whether the API server refuses what the object would be.
+    pub(super) fn is_invalid(&self) -> bool {
+        matches!(self, Error::Refused(status) if status.code == 422)
+    }
+
+    pub(super) fn is_already_there(&self) -> bool {
+        matches!(self, Error::Refused(status) if status.is_already_exists())
+    }
+
     /// How long the API server asks to be left alone.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         let Error::Refused(status) = self else { return None };
@@ -86,24 +96,5 @@ impl From<kube::Error> for Error {
             kube::Error::Api(status) => Error::Refused(status),
             other => Error::Unreachable(Box::new(other)),
         }
-    }
-}
-
-/// An error with its causes, in one line. Many libraries put a cause into the text of what it caused as well; it is not
-/// said twice.
-pub(super) struct Chain<'a>(pub(super) &'a dyn std::error::Error);
-
-impl fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = self.0.to_string();
-        let mut source = self.0.source();
-        while let Some(error) = source {
-            let cause = error.to_string();
-            if !text.contains(&cause) {
-                text = format!("{text}: {cause}");
-            }
-            source = error.source();
-        }
-        f.write_str(&text)
     }
 }

@@ -21,7 +21,7 @@ pub(super) async fn tell(shared: &Shared, train_job_at: At<'_>, train_job: &Valu
     let name = name(train_job, &message);
     let at = At { resource: &resource, namespace: train_job_at.namespace, name: &name };
     let told = match shared.cluster.create(at, &event(at, train_job, &message)).await {
-        Err(error) if error.is_conflict() => count(shared, at).await,
+        Err(error) if error.is_already_there() => count(shared, at).await,
         other => other.map(drop),
     };
     if let Err(error) = told {

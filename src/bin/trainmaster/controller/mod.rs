@@ -7,9 +7,12 @@
 //! Of TrainJobs and runtimes everything is kept but who manages which field; of a JobSet its owner, whether it is
 //! suspended, its status and a digest of what we have applied; of other children only whose they are; of what belongs to
 //! nobody here one number, so that a name that is taken is known to be. A child whose digest is that of the plan is not
-//! written. A TrainJob that runs, and of whose objects none has changed since, is not planned, and so nothing is read
-//! for it after a restart.
+//! written. A TrainJob that runs, and of whose objects none has changed since, is not planned. After a restart it is enough
+//! that all of its objects are there, and so nothing is read for it unless one is missing.
 
+pub(crate) mod access;
+mod admission;
+mod apply;
 mod cache;
 mod cluster;
 mod discovery;
@@ -31,12 +34,15 @@ use crate::{
     cli::{Output, read},
     config::{self, Settings},
     exit::Exit,
+    serving::{self, Answer, Keeper, Serving, Source, Trust},
     telemetry::{self, LogFormat},
 };
 use cache::Cache;
 use clap::Args;
 use cluster::Cluster;
 use error::Chain;
+use health::Readiness;
+use hyper::{Request, body::Incoming};
 use kube::{
     Client, Config as ClientConfig,
     config::{KubeConfigOptions, Kubeconfig},
@@ -44,20 +50,28 @@ use kube::{
 use policies::Folder;
 use queue::{Queue, Requests};
 use shared::Shared;
-use std::{io, path::PathBuf, sync::Arc, time::Instant};
+use std::{
+    io,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use store::Key;
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
+    sync::watch as channel,
 };
-use tokio_util::sync::CancellationToken;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument as _;
 use trainmaster::{diagnostic::Diagnostic, plan::Config, policy::PolicySet};
 
 /// How many TrainJobs are looked at at a time. An API server answers no faster to more.
 const CONCURRENCY: usize = 16;
-/// Where /healthz and /readyz are answered unless somebody says otherwise.
+/// Where /healthz and /readyz are answered unless somebody says otherwise, and where webhooks are.
 const HEALTH: &str = ":8081";
+const WEBHOOKS: &str = ":9443";
 
 /// Run the TrainJobs of a cluster
 ///
@@ -79,6 +93,16 @@ pub(crate) struct Flags {
     /// Address of /healthz and /readyz; 0 for none [default: :8081]
     #[arg(long, value_name = "ADDRESS")]
     health_bind_address: Option<String>,
+    /// Address of the webhooks, which are served over TLS; 0 for none [default: :9443]
+    #[arg(long, value_name = "ADDRESS")]
+    webhook_bind_address: Option<String>,
+    /// Folder with tls.crt and tls.key, if the configuration says `certManagement: {enable: false}`; read again when they
+    /// change [default: k8s-webhook-server/serving-certs in the folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    cert_dir: Option<PathBuf>,
+    /// For how many seconds clients trust a new certificate before it is served in the place of one that is still good
+    #[arg(long, value_name = "SECONDS", default_value_t = OVERLAP, hide = true)]
+    certificate_overlap: u64,
     /// What is logged: error, warn, info, debug or trace, also per part: info,kube=debug
     #[arg(long, value_name = "LEVEL", env = "TRAINMASTER_LOG", default_value = "info")]
     log_level: String,
@@ -86,6 +110,9 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Json)]
     log_format: LogFormat,
 }
+
+/// In seconds: kubelets bring changed ConfigMaps to pods within about a minute and a half.
+const OVERLAP: u64 = 120;
 
 /// Why the controller does not run.
 #[derive(Debug, thiserror::Error)]
@@ -102,6 +129,8 @@ enum Error {
     Policies(#[source] io::Error),
     #[error("cannot listen on {0}")]
     Listen(String, #[source] io::Error),
+    #[error("cannot serve TLS as the configuration has it")]
+    Tls(#[from] rustls::Error),
     #[error("cannot start threads or listen for signals")]
     System(#[source] io::Error),
     #[error("a part that must run for ever has ended; another process can do better")]
@@ -152,6 +181,7 @@ fn settings(flags: &Flags) -> Result<Settings, Vec<Diagnostic>> {
         settings.unserved.push("featureGates");
     }
     settings.health = flags.health_bind_address.clone().or(settings.health);
+    settings.webhook = flags.webhook_bind_address.clone().or(settings.webhook);
     Ok(settings)
 }
 
@@ -165,24 +195,44 @@ async fn control(flags: &Flags, settings: &Settings) -> Result<(), Error> {
     let (queue, requests) = Queue::new();
     let mut folder = flags.policy_dir.as_deref().map(Folder::new);
     let policies = policies(folder.as_mut())?;
-    let cache = Cache::new(policies, config());
+    let config = config();
+    let keeper = keeper(flags, settings, &config.namespace, &client);
+    let cache = Cache::new(policies, config);
     let shared = Arc::new(Shared::new(Cluster { client }, queue, cache));
     let mut background = tokio::task::JoinSet::new();
     if let Some(folder) = folder {
         background.spawn(policies::follow(Arc::clone(&shared), folder));
     }
-    if let Some(listener) = listen(settings.health.as_deref().unwrap_or(HEALTH)).await? {
-        background.spawn(health::serve(listener, shared.ready()));
+    let servers = Servers { stop: stop.clone(), drained: TaskTracker::new() };
+    let mut trust = None;
+    if let Some(listener) = listen(settings.webhook.as_deref().unwrap_or(WEBHOOKS), "webhooks").await? {
+        trust = Some(keeper.trust.subscribe());
+        let tls = serving::acceptor(&settings.tls, Arc::clone(&keeper.serving))?;
+        let known = Arc::clone(&shared);
+        let answer = move |request| admission::answer(Arc::clone(&known), request);
+        background.spawn(servers.run(listener, tls, answer));
+        background.spawn(serving::keep(keeper));
+    }
+    if let Some(listener) =
+        listen(settings.health.as_deref().unwrap_or(HEALTH), "/healthz and /readyz").await?
+    {
+        let readiness = Readiness { seen: shared.ready(), trust, stop: stop.clone() };
+        background.spawn(health::serve(listener, readiness));
     }
     background.spawn(discovery::discover(Arc::clone(&shared)));
     let mut ready = shared.ready();
     let foreground = async {
-        tokio::select! {
-            _ = ready.wait_for(|ready| *ready) => {}
-            () = stop.cancelled() => return,
+        // What is waited for here must not be held while work goes on: it locks the channel.
+        let is_ready = tokio::select! {
+            seen = ready.wait_for(|ready| *ready) => seen.is_ok(),
+            () = stop.cancelled() => false,
+        };
+        if is_ready {
+            tracing::info!(seconds = started.elapsed().as_secs_f32(), "ready");
+            work(&shared, requests, settings.concurrency.unwrap_or(CONCURRENCY), &stop).await;
         }
-        tracing::info!(seconds = started.elapsed().as_secs_f32(), "ready");
-        work(&shared, requests, settings.concurrency.unwrap_or(CONCURRENCY), &stop).await;
+        servers.drained.close();
+        servers.drained.wait().await;
         tracing::info!("stopped");
     };
     // Without what runs in the background the process would go on, deaf: it ends instead, and is started again.
@@ -207,6 +257,55 @@ fn policies(folder: Option<&mut Folder>) -> Result<PolicySet, Error> {
         policies::tell(&policies, &diagnostics);
         policies
     }))
+}
+
+/// What sees to the certificate of all servers.
+fn keeper(flags: &Flags, settings: &Settings, namespace: &str, client: &Client) -> Keeper {
+    let config::Certificates { enable, service, secret } = &settings.certificates;
+    let folder = || std::env::temp_dir().join(serving::DEFAULT_FOLDER);
+    let source = if *enable {
+        Source::Secret(secret.clone())
+    } else {
+        Source::Folder(flags.cert_dir.clone().unwrap_or_else(folder))
+    };
+    Keeper {
+        client: client.clone(),
+        namespace: namespace.to_owned(),
+        name: format!("{service}.{namespace}.svc"),
+        source,
+        overlap: Duration::from_secs(flags.certificate_overlap),
+        serving: Arc::new(Serving::default()),
+        trust: channel::Sender::new(Trust::default()),
+    }
+}
+
+/// The servers over TLS.
+struct Servers {
+    stop: CancellationToken,
+    /// Those that answer still.
+    drained: TaskTracker,
+}
+
+impl Servers {
+    /// Answers on `listener` until all is told to stop and what was begun has been answered; never ends otherwise.
+    fn run<F, A>(
+        &self,
+        listener: TcpListener,
+        tls: TlsAcceptor,
+        answer: A,
+    ) -> impl Future<Output = ()> + use<F, A>
+    where
+        F: Future<Output = Answer> + Send + 'static,
+        A: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+    {
+        let (server, token) =
+            (serving::serve(listener, tls, self.stop.clone(), answer), self.drained.token());
+        async move {
+            server.await;
+            drop(token);
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 async fn work(shared: &Arc<Shared>, requests: Requests, concurrency: usize, stop: &CancellationToken) {
@@ -251,7 +350,7 @@ async fn client(flags: &Flags) -> Result<Client, Error> {
 }
 
 /// A listener on `address`, where the host may be missing: every one then. None for `0` and for nothing.
-async fn listen(address: &str) -> Result<Option<TcpListener>, Error> {
+async fn listen(address: &str, what: &str) -> Result<Option<TcpListener>, Error> {
     if matches!(address, "" | "0") {
         return Ok(None);
     }
@@ -259,6 +358,6 @@ async fn listen(address: &str) -> Result<Option<TcpListener>, Error> {
     let failed = |error| Error::Listen(address.to_owned(), error);
     let listener = TcpListener::bind(&full).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    tracing::info!(%address, "answering /healthz and /readyz");
+    tracing::info!(%address, "answering {what}");
     Ok(Some(listener))
 }

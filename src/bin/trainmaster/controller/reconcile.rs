@@ -4,9 +4,10 @@
 //! only for what is not kept there, and for what has to change.
 
 use super::{
+    apply::apply,
     cache::{From, TRAIN_JOBS, Trouble, uid},
     cluster::At,
-    error::{Chain, Error},
+    error::Chain,
     events,
     failure::Failure,
     shared::Shared,
@@ -17,8 +18,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 use trainmaster::{
-    object::{metadata, owned},
-    plan::{Child, Snapshot, Standing, is_finished, pin_ref, pinned_runtime, plan, standing},
+    object::metadata,
+    plan::{Snapshot, Standing, is_finished, plan, standing},
     policy::PolicySet,
     status::{BLOCKED, Decision, FAILED, Problem, status},
 };
@@ -78,49 +79,8 @@ async fn carry_out(attempt: &mut Attempt<'_>) -> Result<(), Failure> {
     for child in &plan.children {
         apply(attempt, child).await.map_err(|error| Failure::child(child, &error))?;
     }
+    attempt.is_carried_out();
     Ok(())
-}
-
-/// Writes a child unless it is there as it should be.
-async fn apply(attempt: &mut Attempt<'_>, child: &Child) -> Result<(), Error> {
-    let (shared, reference) = (attempt.shared, &child.reference);
-    let resource = shared.cache().resource(&reference.gvk);
-    let resource = resource.ok_or_else(|| Error::NotServed(reference.gvk.clone()))?;
-    let at = At { resource: &resource, namespace: reference.namespace.as_deref(), name: &reference.name };
-    let wanted = owned::digest(&owned::applied(&child.object));
-    if child.exists && applied(shared, child, at).await? == Some(wanted) {
-        return Ok(());
-    }
-    let stored = shared.cluster.apply(at, &child.object).await?;
-    tracing::info!(child = %reference, created = !child.exists, "applied");
-    let mut cache = shared.cache();
-    cache.put(&reference.gvk, &stored, From::Answer);
-    if let Some(entry) = cache.entry_mut(reference) {
-        entry.applied = Some(wanted);
-    }
-    if let Some(object) = cache.object(reference) {
-        attempt.snapshot.live.insert(reference.clone(), object);
-    }
-    drop(cache);
-    if *reference == pin_ref(&attempt.snapshot.train_job)
-        && let Ok(runtime) = pinned_runtime(&stored, &attempt.snapshot.train_job)
-    {
-        attempt.pin(runtime, &stored);
-    }
-    Ok(())
-}
-
-/// What we have applied of the child: known, or read.
-async fn applied(shared: &Shared, child: &Child, at: At<'_>) -> Result<Option<owned::Digest>, Error> {
-    let known =
-        shared.cache().entry(&child.reference).map(|entry| (entry.applied, entry.version, entry.mark));
-    let Some((None, version, Some(_))) = known else { return Ok(known.and_then(|(applied, ..)| applied)) };
-    let Some(object) = shared.cluster.get(at).await? else { return Ok(None) };
-    let applied = store::applied(&child.reference.gvk, &object);
-    if let Some(entry) = shared.cache().entry_mut(&child.reference).filter(|it| it.version == version) {
-        entry.applied = applied;
-    }
-    Ok(applied)
 }
 
 /// Writes the status if it differs; returns when a deadline passes. A TrainJob that has run too long loses its workload

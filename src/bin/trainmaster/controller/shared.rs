@@ -6,6 +6,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 use tokio::sync::{Notify, watch};
+use trainmaster::object::ObjectRef;
 
 pub(super) struct Shared {
     pub(super) cluster: Cluster,
@@ -33,6 +34,13 @@ impl Shared {
     /// What is known. Never held across a request.
     pub(super) fn cache(&self) -> MutexGuard<'_, Cache> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there seems to be an object of that name.
+    pub(super) fn seems_taken(&self, reference: &ObjectRef) -> bool {
+        let cache = self.cache();
+        let key = Key::new(reference.namespace.as_deref(), &reference.name);
+        cache.store(&reference.gvk).is_some_and(|it| it.objects.contains_key(&key) || it.is_foreign(&key))
     }
 
     /// Asks to look at TrainJobs now.

@@ -9,6 +9,7 @@ use super::{
     store::{Key, train_job_of},
 };
 use crate::random;
+use jiff::Timestamp;
 use serde_json::Value;
 use std::{
     hash::{BuildHasher as _, RandomState},
@@ -78,9 +79,13 @@ impl<'c> Attempt<'c> {
         train_job_of(object).is_some_and(|(_, owner)| owner == uid(&self.snapshot.train_job))
     }
 
-    /// Whether there is nothing to plan: the TrainJob runs, and nothing has changed since all of its objects were
-    /// there. The workload is applied last and a running one is left alone, so that one is there says that all were.
-    pub(super) fn is_settled(&self) -> bool {
+    /// Whether there is nothing to plan: the TrainJob runs, all of its objects are there, and nothing has changed since.
+    /// A workload that runs is left alone, and so is all that is only written once.
+    pub(super) fn is_settled(&mut self) -> bool {
+        self.has_nothing_to_change() && (self.is_complete() || self.has_all())
+    }
+
+    fn has_nothing_to_change(&self) -> bool {
         let cache = self.shared.cache();
         let pin = pin_ref(&self.snapshot.train_job);
         let runs = |(reference, object): (&ObjectRef, &Value)| {
@@ -96,6 +101,51 @@ impl<'c> Attempt<'c> {
             && self.snapshot.live.contains_key(&pin)
             && self.snapshot.live.iter().any(runs)
             && !self.snapshot.live.keys().any(may_change)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.shared.cache().job(self.key).is_some_and(|job| job.complete)
+    }
+
+    /// Whether all objects of the TrainJob are there, as far as that can be told without reading anything: by the runtime
+    /// that there is, if it is still what the TrainJob was pinned to.
+    fn has_all(&mut self) -> bool {
+        let Some(runtime) = self.runtime_as_pinned() else { return false };
+        self.snapshot.runtime = Runtime::Live(runtime);
+        let wanted = wanted(&self.snapshot, &self.policies);
+        self.snapshot.runtime = Runtime::Missing;
+        let has_all = wanted.is_ok_and(|all| all.iter().all(|it| self.snapshot.live.contains_key(it)));
+        if has_all {
+            self.is_carried_out();
+        }
+        has_all
+    }
+
+    /// The runtime, unless it has changed since the TrainJob was pinned to it.
+    fn runtime_as_pinned(&self) -> Option<Value> {
+        // What parameters a ConfigMap gives is not known without reading it.
+        if self.policies.config_maps().next().is_some() {
+            return None;
+        }
+        let pin = self.snapshot.live.get(&pin_ref(&self.snapshot.train_job))?;
+        let reference = RuntimeRef::of(&self.snapshot.train_job).object(self.key.namespace())?;
+        let runtime = self.shared.cache().object(&reference)?;
+        let time = |object: &Value| -> Option<Timestamp> {
+            object.pointer("/metadata/creationTimestamp")?.as_str()?.parse().ok()
+        };
+        let is_as_created = runtime.pointer("/metadata/generation") == Some(&Value::from(1));
+        let last = if is_as_created { time(&runtime)? } else { changed(&runtime)? };
+        let pinned = time(pin)?;
+        // Times are whole seconds.
+        let is_older = if is_as_created { last <= pinned } else { last < pinned };
+        is_older.then_some(runtime)
+    }
+
+    /// All that was planned is there.
+    pub(super) fn is_carried_out(&self) {
+        if let Some(job) = self.shared.cache().job_mut(self.key) {
+            job.complete = true;
+        }
     }
 
     /// Reads what a plan needs.
@@ -140,6 +190,7 @@ impl<'c> Attempt<'c> {
         if let Some(config_map) = config_map {
             let runtime = pinned_runtime(&config_map, train_job)
                 .map_err(|error| Failure::pin(&error, &config_map, train_job))?;
+            readable(&runtime)?;
             self.pin(runtime.clone(), &config_map);
             return Ok(Runtime::Pinned(runtime));
         }
@@ -171,11 +222,8 @@ impl<'c> Attempt<'c> {
         }
     }
 
-    /// Whether there seems to be an object of that name.
     fn seems_taken(&self, reference: &ObjectRef) -> bool {
-        let cache = self.shared.cache();
-        let key = Key::new(reference.namespace.as_deref(), &reference.name);
-        cache.store(&reference.gvk).is_some_and(|it| it.objects.contains_key(&key) || it.is_foreign(&key))
+        self.shared.seems_taken(reference)
     }
 
     /// The object of that name, which is none of this TrainJob's.
@@ -218,6 +266,11 @@ impl<'c> Attempt<'c> {
         };
         (problem, failure.again(trouble.tries, age, chance(self.key)))
     }
+}
+
+/// When somebody has last changed an object's fields.
+fn changed(object: &Value) -> Option<Timestamp> {
+    object.pointer("/metadata/managedFields/0/time")?.as_str()?.parse().ok()
 }
 
 /// Refuses an object with a quantity that no program can read; an API server stores them.

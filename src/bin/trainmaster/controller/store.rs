@@ -241,8 +241,9 @@ pub(super) fn train_job_of(object: &Value) -> Option<(&str, &str)> {
     Some((owner.name()?, owner.uid()?))
 }
 
-/// The metadata that say whose an object is.
-const WHOSE: [&str; 5] = ["name", "namespace", "uid", "ownerReferences", "deletionTimestamp"];
+/// The metadata that say whose an object is, and since when it is there.
+const WHOSE: [&str; 6] =
+    ["name", "namespace", "uid", "ownerReferences", "creationTimestamp", "deletionTimestamp"];
 
 /// The object cut down to what the role keeps.
 fn reduced(object: &Value, role: Role) -> String {
@@ -266,8 +267,10 @@ fn reduced(object: &Value, role: Role) -> String {
         Role::Whole => {
             let mut tree = object.clone();
             if let Some(Value::Object(metadata)) = tree.get_mut("metadata") {
-                metadata.remove("managedFields");
                 metadata.remove("resourceVersion");
+                if let Some(fields) = metadata.remove("managedFields") {
+                    metadata.insert("managedFields".to_owned(), json!([{ "time": newest(&fields) }]));
+                }
             }
             if let Value::Object(object) = &mut tree {
                 object.remove("apiVersion");
@@ -276,4 +279,10 @@ fn reduced(object: &Value, role: Role) -> String {
             tree.to_string()
         }
     }
+}
+
+/// When a field was last changed by anybody, as the managers' entries tell; they are times of one form, so the greatest
+/// text is the newest.
+fn newest(managed_fields: &Value) -> Option<&str> {
+    managed_fields.as_array()?.iter().filter_map(|entry| entry["time"].as_str()).max()
 }

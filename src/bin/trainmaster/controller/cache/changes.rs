@@ -59,9 +59,13 @@ impl Cache {
 
     /// A listing is complete; returns the TrainJobs to look at because of what was not in it any more.
     pub(in crate::controller) fn finish(&mut self, gvk: &Gvk) -> Vec<Key> {
+        let parameters = self.parameters(gvk);
         let gone = self.store_mut(gvk).map(Store::finish).unwrap_or_default();
         let concerned = gone.into_iter().flat_map(|(key, entry)| self.removed(gvk, &key, Some(entry)));
-        let concerned: Vec<Key> = concerned.collect();
+        let mut concerned: Vec<Key> = concerned.collect();
+        if self.parameters(gvk) != parameters {
+            concerned.extend(self.dirty_where(|_| true));
+        }
         // A kind that is known from now on may be what a TrainJob waits for.
         concerned.into_iter().chain(self.troubled(None)).collect()
     }
@@ -83,7 +87,12 @@ impl Cache {
         }
         // A name has become free that a TrainJob may wait for.
         let mut concerned = self.troubled(key.namespace());
-        let Some(object) = removed.map(|entry| entry.tree(gvk)) else { return concerned };
+        let Some(object) = removed.map(|entry| entry.tree(gvk)) else {
+            if self.has_parameters(gvk, key) {
+                concerned.extend(self.dirty_where(|_| true));
+            }
+            return concerned;
+        };
         concerned.extend(self.concerned(gvk, key, &object));
         if let Some(index) = self.stores.iter().position(|store| store.gvk == *gvk) {
             self.disown(index, key, &object);
@@ -147,12 +156,18 @@ impl Cache {
     }
 
     fn has_parameters(&self, gvk: &Gvk, key: &Key) -> bool {
-        *gvk == *CONFIG_MAPS
-            && self
-                .policies
-                .config_maps()
-                .map(|it| plan::config_map(it, &self.config))
-                .any(|it| key_of(&it) == *key)
+        *gvk == *CONFIG_MAPS && self.parameter_maps().any(|it| it == *key)
+    }
+
+    /// The ConfigMaps that policies take parameters from.
+    fn parameter_maps(&self) -> impl Iterator<Item = Key> {
+        self.policies.config_maps().map(|it| key_of(&plan::config_map(it, &self.config)))
+    }
+
+    /// Which of those are there.
+    fn parameters(&self, gvk: &Gvk) -> Vec<Key> {
+        let Some(store) = self.store(gvk).filter(|_| *gvk == *CONFIG_MAPS) else { return Vec::new() };
+        self.parameter_maps().filter(|it| store.objects.contains_key(it) || store.is_foreign(it)).collect()
     }
 
     /// The active TrainJobs for which `wanted` holds, each to be planned again.
