@@ -4,7 +4,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 CACHE = $${TRAINMASTER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/trainmaster}
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz chaos cluster control-plane clean-cache schemas crds manifests sdk kueue image truth
+.PHONY: help demo test bench fuzz chaos cluster control-plane clean-cache schemas crds manifests sdk kueue image truth takeover
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -45,6 +45,9 @@ sdk: ## The kubeflow Python SDK, unchanged, against the controller on a real con
 
 fuzz: ## Each fuzz target for FUZZ_SECONDS (60), with a nightly compiler and cargo-fuzz; fuzz/README.md
 	@fuzz/run $(FUZZ_TARGETS)
+
+takeover: ## 50 TrainJobs from upstream's controller to this one and back
+	@cargo test --quiet --test cluster -- --ignored --exact takeover::from_upstream_and_back --nocapture
 
 chaos: ## 300 TrainJobs under 300 kills, a bad network and restarts of the API server; CHAOS=JOBS,KILLS for other numbers
 	@TRAINMASTER_CHAOS=$${CHAOS:-300,300} cargo test --test cluster -- controller::chaos --nocapture --test-threads=1

@@ -18,7 +18,7 @@ use crate::controller::support::api_server;
 use crate::support::{chain, condition, control_plane, eventually, object, objects};
 use crate::testbed::assets::Assets;
 use crate::testbed::audit::Mark;
-use crate::testbed::{ADMIN, CONTROLLER, ControlPlane, Options, go};
+use crate::testbed::{ADMIN, CONTROLLER, ControlPlane, Options, go, manifests};
 
 const NAMESPACE: &str = "kubeflow-system";
 const RELEASE: &str = "kubeflow-trainer";
@@ -143,6 +143,7 @@ const VARIANTS: &[(&str, &[&str], &[&str])] = &[
         ],
         &[],
     ),
+    ("a Lease elsewhere", &["--set", "manager.config.leaderElection.resourceNamespace=default"], &[]),
     ("an upgrade", &["--is-upgrade", "--set", "runtimes.defaultEnabled=true"], &[]),
 ];
 
@@ -203,7 +204,7 @@ async fn api(client: &Client, object: &Value) -> Result<Api<DynamicObject>, kube
 }
 
 /// The chart's objects as plain manifests, in the order in which they are to be applied.
-fn manifests() -> String {
+fn plain_manifests() -> String {
     let flags = ["--is-upgrade", "--set", "crds.enabled=false,jobset.install=false"];
     let mut text = "# Made from the chart; do not edit. `make manifests` makes it again.\n".to_owned();
     for mut object in template(&flags).unwrap_or_else(|error| panic!("{error}")) {
@@ -218,7 +219,7 @@ fn manifests() -> String {
 #[test]
 fn plain_manifests_are_those_of_the_chart() {
     let path = repository("charts/kustomize/manager.yaml");
-    let wanted = manifests();
+    let wanted = plain_manifests();
     if std::env::var_os("UPDATE_GOLDENS").is_some() {
         std::fs::write(&path, &wanted).expect("writes");
     }
@@ -376,6 +377,7 @@ async fn it_is_installed_upgraded_and_uninstalled_and_what_users_made_stays() {
         RELEASE,
         &ours,
         "--create-namespace",
+        "--wait",
         "--set",
         "runtimes.torchDistributed.enabled=true",
     ]);
@@ -415,7 +417,7 @@ async fn what_is_installed_runs_with_its_configuration_its_policies_and_its_righ
     let policy = repository("conformance/cli/rbac/policies/gangs.yaml").display().to_string();
     let rules = helm_values(&policy, control_plane.folder());
     // Nobody resolves the name of the Service here, so nobody asks the webhooks.
-    let set = "jobset.install=false,webhook.failurePolicy=Ignore,runtimes.torchDistributed.enabled=true";
+    let set = "jobset.install=false,webhook.failurePolicy=Ignore";
     let file = format!("policies.files.gangs\\.yaml={policy}");
     let ours = CHARTS.ours.display().to_string();
     let arguments = [
@@ -435,6 +437,9 @@ async fn what_is_installed_runs_with_its_configuration_its_policies_and_its_righ
         &rules,
     ];
     helm(Some(&control_plane), &arguments).unwrap_or_else(|error| panic!("{error}"));
+    let runtimes =
+        manifests::read(&repository("charts/trainmaster/runtimes/torch-distributed.yaml")).expect("is YAML");
+    eventually("the CRDs are served", async || manifests::apply(&client, &runtimes).await.ok()).await;
     rights::write_kubeconfig(&control_plane, &client).await;
     let mut command = as_deployed(&client, control_plane.folder()).await;
     command.arg("--kubeconfig").arg(control_plane.kubeconfig(CONTROLLER));

@@ -20,3 +20,4 @@ mod crds;
 mod kueue;
 mod pods;
 mod proxy;
+mod takeover;

@@ -1,7 +1,7 @@
 //! The cluster that cases are driven on: requests as a client sends them, answers as it gets them.
 
 use crate::{
-    testbed::{ADMIN, CONTROLLER, ControlPlane, Crd, Options, Process},
+    testbed::{ADMIN, CONTROLLER, ControlPlane, Crd, Options, Process, manifests},
     world::World,
 };
 use http::{Method, Request};
@@ -15,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// How long a request may take.
@@ -78,26 +78,21 @@ impl Cluster {
                 Client::try_from(config.expect("the kubeconfig names a cluster")).expect("makes a client");
             return Cluster::of(client, None).await;
         }
-        let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/trainmaster/crds");
-        let options =
-            Options { manifests: vec![crds], crds: Crd::ALL.to_vec(), ..Options::api_server_only() };
+        let charts = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts");
+        let crds = vec![charts.join("trainmaster/files/crds")];
+        let options = Options { manifests: crds, crds: Crd::ALL.to_vec(), ..Options::api_server_only() };
         let control_plane = ControlPlane::start(&options).unwrap_or_else(|error| panic!("{error}"));
         let client = control_plane.client(ADMIN).await.expect("makes a client");
-        let program: PathBuf = env!("CARGO_BIN_EXE_trainmaster").into();
-        let mut command = Command::new(program);
-        command.arg("controller").arg("--kubeconfig").arg(control_plane.kubeconfig(CONTROLLER));
-        command.args(["--health-bind-address", "127.0.0.1:0", "--log-level", "debug"]);
-        if webhooks {
-            command.args(control_plane.webhook_flags().expect("writes a certificate"));
-        } else {
-            command.args(["--webhook-bind-address", "0"]);
-        }
-        let controller = control_plane.run("trainmaster", command).expect("starts the controller");
-        if webhooks {
-            let port = webhook_port(controller.log()).await;
-            control_plane.configure_webhooks(&client, port).await.expect("configures webhooks");
-            logged(controller.log(), "\"message\":\"ready\"").await;
-        }
+        let controller = start_controller(&control_plane);
+        let line = logged(&controller, "\"answering webhooks\"").await;
+        let address = line.rsplit("127.0.0.1:").next().and_then(|it| it.split('"').next());
+        let port = address.and_then(|it| it.parse().ok()).expect("logs the port of the webhooks");
+        logged(&controller, "\"message\":\"ready\"").await;
+        let mut webhooks =
+            manifests::read(&charts.join("kustomize/manager.yaml")).expect("reads the manifests");
+        webhooks.retain(|it| it["kind"].as_str().is_some_and(|it| it.ends_with("WebhookConfiguration")));
+        manifests::point_webhooks(&mut webhooks, port, &control_plane.authority());
+        manifests::apply(&client, &webhooks).await.expect("applies the webhook configurations");
         Cluster::of(client, Some((controller, control_plane))).await
     }
 
@@ -164,25 +159,33 @@ impl Cluster {
     }
 }
 
-/// The port at which a controller logs that it answers webhooks.
-async fn webhook_port(log: &Path) -> u16 {
-    let line: Value = serde_json::from_str(&logged(log, "\"answering webhooks\"").await).expect("logs JSON");
-    let address = line["address"].as_str().expect("names its address");
-    address.rsplit(':').next().and_then(|port| port.parse().ok()).expect("has a port")
+/// This project's controller, with its webhooks on a port of its choice.
+fn start_controller(control_plane: &ControlPlane) -> Process {
+    let folder = control_plane.folder().join("webhooks");
+    control_plane.write_serving_certificate(&folder).expect("writes a certificate");
+    let config = folder.join("config.yaml");
+    let text = "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\n\
+                certManagement: {enable: false}\nmetrics: {bindAddress: '0'}\n";
+    std::fs::write(&config, text).expect("writes the configuration");
+    let mut command = Command::new(PathBuf::from(env!("CARGO_BIN_EXE_trainmaster")));
+    command.arg("controller").arg("--kubeconfig").arg(control_plane.kubeconfig(CONTROLLER));
+    command.arg("--config").arg(config).arg("--cert-dir").arg(folder);
+    let addresses = ["--health-bind-address", "127.0.0.1:0", "--webhook-bind-address", "127.0.0.1:0"];
+    command.args(addresses).args(["--log-level", "debug"]);
+    control_plane.run("trainmaster", command).expect("starts the controller")
 }
 
-/// The first line of a log that contains `text`, once there is one.
-async fn logged(log: &Path, text: &str) -> String {
-    let found = async {
-        loop {
-            let lines = std::fs::read_to_string(log).unwrap_or_default();
-            if let Some(line) = lines.lines().find(|line| line.contains(text)) {
-                return line.to_owned();
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+/// The line of the controller's log that contains `text`, once there is one.
+async fn logged(controller: &Process, text: &str) -> String {
+    let started = Instant::now();
+    loop {
+        let log = std::fs::read_to_string(controller.log()).expect("has a log");
+        if let Some(line) = log.lines().find(|line| line.contains(text)) {
+            return line.to_owned();
         }
-    };
-    tokio::time::timeout(LIMIT, found).await.unwrap_or_else(|_| panic!("the controller never logs {text}"))
+        assert!(started.elapsed() < LIMIT, "the controller never logs {text}:\n{log}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 /// The row of an object's kind.

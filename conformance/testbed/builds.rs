@@ -106,6 +106,16 @@ pub(crate) const BUILDS: &[Build] = &[
         assets: &[Asset::Program { name: "helm", package: "helm.sh/helm/v4/cmd/helm", seconds: 170 }],
     },
     Build {
+        folder: "peer",
+        module: "github.com/kubeflow/trainer/v2",
+        version_package: None,
+        assets: &[Asset::Program {
+            name: "peer",
+            package: "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager",
+            seconds: 100,
+        }],
+    },
+    Build {
         folder: "kueue",
         module: "sigs.k8s.io/kueue",
         version_package: None,

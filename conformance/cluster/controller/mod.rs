@@ -1,10 +1,12 @@
 //! `trainmaster controller` on a real control plane.
 
 mod admission;
+mod away;
 mod chaos;
 mod election;
 mod figures;
 mod life;
+mod metrics;
 mod poison;
 mod policies;
 mod problems;

@@ -32,8 +32,6 @@ const UNUSED: &[&str] = &[
     "get podgroups.scheduling.x-k8s.io",
     "get secrets",
     "get services",
-    // Asked only of who tells of progress.
-    "create tokenreviews.authentication.k8s.io",
     // Gangs of kube-scheduler, which the API server does not serve by default.
     "create podgroups.scheduling.k8s.io",
     "create workloads.scheduling.k8s.io",
@@ -60,8 +58,13 @@ async fn train_jobs_of_all_kinds_end_well_under_exactly_the_rules_that_are_print
         admission_plugins: vec!["OwnerReferencesPermissionEnforcement"],
         ..everything()
     };
-    let mut cluster =
-        Cluster::without_controller(&options).with_flags([WEBHOOKS, "127.0.0.1:0", "--leader-elect"]);
+    let mut cluster = Cluster::without_controller(&options).with_flags([
+        WEBHOOKS,
+        "127.0.0.1:0",
+        "--leader-elect",
+        "--feature-gates=TrainJobStatus=true",
+        "--status-bind-address=127.0.0.1:0",
+    ]);
     let client = cluster.client().await;
     cluster.namespace(NAMESPACE).await;
     let granted = grant(&client).await;
@@ -71,7 +74,7 @@ async fn train_jobs_of_all_kinds_end_well_under_exactly_the_rules_that_are_print
     cluster.start_controller().await;
     let namespace = cluster.namespace("rights").await;
     run(&namespace).await;
-    ask_webhooks(&cluster, &client).await;
+    ask_servers(&cluster, &client).await;
     let asked = cluster.control_plane.audit().requests(&account, Mark::default()).expect("reads the log");
     let refused: Vec<&Request> = asked.iter().filter(|request| request.status == 403).collect();
     assert!(refused.is_empty(), "{refused:#?}");
@@ -93,8 +96,9 @@ async fn apply_webhooks(client: &Client) {
     manifests::apply(client, &objects).await.unwrap_or_else(|error| panic!("{}", chain(&error)));
 }
 
-/// Asks the webhooks, as the API server does, about TrainJobs whose runtimes are not known: they are looked for.
-async fn ask_webhooks(cluster: &Cluster, client: &Client) {
+/// Asks the webhooks, as the API server does, about TrainJobs whose runtimes are not known: they are looked for. And tells of
+/// progress, with a token that is looked at.
+async fn ask_servers(cluster: &Cluster, client: &Client) {
     let gvk = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration");
     let configurations: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&gvk));
     let configuration = configurations.get("validator.trainer.kubeflow.org").await.expect("is there");
@@ -118,6 +122,12 @@ async fn ask_webhooks(cluster: &Cluster, client: &Client) {
         let answer = request(&bundle, &address, head, review.to_string().as_bytes()).await.expect("answers");
         assert!(answer.status == 200 && answer.body.contains("\"allowed\":false"), "{answer:?}");
     }
+    let path = format!("/apis/{GROUP}/{VERSION}/namespaces/rights/trainjobs/late/status");
+    let head =
+        format!("POST {path} HTTP/1.1\r\nAuthorization: Bearer none\r\nContent-Type: application/json");
+    let address = cluster.address("progress").await;
+    let answer = request(&bundle, &address, &head, b"{}").await.expect("answers");
+    assert_eq!(answer.status, 403, "{answer:?}");
 }
 
 /// The shipped runtimes, one of them as upstream before v2.3 left it, and one of another MPI.

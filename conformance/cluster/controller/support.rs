@@ -18,6 +18,8 @@ use crate::testbed::{ADMIN, CONTROLLER, ControlPlane, Options, Process};
 
 /// The flag for the address of the webhooks, which only the tests of them need.
 pub(crate) const WEBHOOKS: &str = "--webhook-bind-address";
+/// The flag for the address of the metrics: with a configuration file they would have one that others have too.
+pub(crate) const METRICS: &str = "--metrics-bind-address";
 
 /// A control plane with a controller, for one test: what it counts is its own.
 pub(crate) struct Cluster {
@@ -84,8 +86,10 @@ impl Cluster {
         let kubeconfig = self.kubeconfig.clone().unwrap_or_else(|| self.control_plane.kubeconfig(CONTROLLER));
         command.arg("controller").arg("--kubeconfig").arg(kubeconfig);
         command.args(["--health-bind-address", "127.0.0.1:0", "--log-level", "debug"]).args(&self.flags);
-        if !self.flags.iter().any(|flag| flag == WEBHOOKS) {
-            command.args([WEBHOOKS, "0"]);
+        for address in [WEBHOOKS, METRICS] {
+            if !self.flags.iter().any(|flag| flag == address) {
+                command.args([address, "0"]);
+            }
         }
         let process = self.control_plane.run("trainmaster", command);
         self.controller = Some(process.unwrap_or_else(|error| panic!("{}", chain(&error))));

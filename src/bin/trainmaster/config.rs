@@ -16,12 +16,18 @@ use trainmaster::{
 const TRAIN_JOB: &str = "TrainJob.trainer.kubeflow.org";
 /// Where webhooks are answered unless the file says otherwise.
 const WEBHOOK_PORT: i64 = 9443;
+/// Where metrics are unless the file says otherwise.
+const METRICS: &str = ":8443";
 
 /// What the file says, with upstream's defaults where it says nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// `health.healthProbeBindAddress`.
     pub(crate) health: Option<String>,
+    /// `metrics.bindAddress`; none without a file.
+    pub(crate) metrics: Option<String>,
+    /// Whether `metrics.secureServing` says that they are not served over TLS.
+    pub(crate) plain_metrics: bool,
     /// `webhook.host` and `.port`, as one address.
     pub(crate) webhook: Option<String>,
     /// `certManagement`.
@@ -149,7 +155,13 @@ fn refused(document: &Node, error: &FieldError) -> Diagnostic {
 fn settings(document: &Node) -> Settings {
     let concurrency = at(document, "controller.groupKindConcurrency").and_then(|it| it.get(TRAIN_JOB));
     let status_port = at(document, "statusServer.port").and_then(Node::as_i64);
-    let later = ["metrics", "clientConnection"];
+    let later = ["clientConnection"];
+    let mut unserved: Vec<&str> = later.into_iter().filter(|name| document.get(name).is_some()).collect();
+    let flag = |path: &str| at(document, path).and_then(Node::as_bool);
+    // What is to be told to some alone must not be told to all.
+    let asks_who = flag("metrics.auth.enabled") == Some(true);
+    unserved.extend(asks_who.then_some("metrics.auth"));
+    let address = text(document, "metrics.bindAddress").filter(|it| !it.is_empty());
     Settings {
         health: text(document, "health.healthProbeBindAddress"),
         concurrency: concurrency.and_then(Node::as_i64).and_then(|it| usize::try_from(it).ok()),
@@ -163,7 +175,9 @@ fn settings(document: &Node) -> Settings {
             .filter(|is_on| *is_on)
             .map(|_| election(document)),
         gates: gates(document),
-        unserved: later.into_iter().filter(|name| document.get(name).is_some()).collect(),
+        metrics: (!asks_who).then(|| address.unwrap_or_else(|| METRICS.to_owned())),
+        plain_metrics: flag("metrics.secureServing") == Some(false),
+        unserved,
     }
 }
 
@@ -309,14 +323,16 @@ featureGates: {TrainJobStatus: false}
         assert_eq!(settings.webhook.as_deref(), Some(":9443"));
         let names = (settings.certificates.service.as_str(), settings.certificates.secret.as_str());
         assert_eq!((settings.certificates.enable, names), (true, ("s", "t")));
-        assert_eq!(settings.unserved, ["metrics", "clientConnection"]);
+        assert_eq!(settings.unserved, ["clientConnection"]);
         assert_eq!(settings.election, Some(LeaderElection::default()));
         assert_eq!((settings.status_port, settings.gates.len()), (None, 0));
+        assert_eq!((settings.metrics.as_deref(), settings.plain_metrics), (Some(":8443"), false));
     }
 
     #[test]
     fn what_the_file_does_not_say_is_as_upstream_has_it() {
-        assert_eq!(parsed("").unwrap(), Settings::default());
+        let metrics = Some(METRICS.to_owned());
+        assert_eq!(parsed("").unwrap(), Settings { metrics, ..Settings::default() });
         let text = "webhook: {host: 127.0.0.1}\ncertManagement: {enable: false, webhookSecretName: ''}\n\
                     tls: {minVersion: VersionTLS13, cipherSuites: [A], nextProtos: [h2]}\n\
                     statusServer: {port: 1, qps: 5, burst: 10}\nfeatureGates: {TrainJobStatus: true}\n";
@@ -354,6 +370,14 @@ featureGates: {TrainJobStatus: false}
         }
         assert_eq!(duration("1h1m1s1ms1us1ns"), Some(Duration::new(3661, 1_001_001)));
         assert_eq!((duration("1"), duration("1d"), duration("99999999999999999h")), (None, None, None));
+    }
+
+    #[test]
+    fn metrics_for_some_alone_are_told_to_nobody_yet() {
+        let settings =
+            parsed("metrics: {bindAddress: ':1', secureServing: false, auth: {enabled: true}}\n").unwrap();
+        assert_eq!((settings.metrics, settings.plain_metrics), (None, true));
+        assert_eq!(settings.unserved, ["metrics.auth"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::{
     cache::From,
     cluster::{At, FIELD_MANAGER},
     error::Error,
+    metrics::APPLIES,
     shared::Shared,
     snapshot::Attempt,
     store,
@@ -25,13 +26,17 @@ pub(super) async fn apply(attempt: &mut Attempt<'_>, child: &Child) -> Result<()
     if child.exists && applied(shared, child, at).await? == Some(wanted) {
         return Ok(());
     }
-    let stored = match shared.cluster.apply(at, &child.object).await {
-        Err(error) if child.exists && error.is_invalid() => {
-            take_out_first(shared, child, at).await?.ok_or(error)?
+    let counted = |result: &str| shared.metrics.count(&APPLIES, &[&reference.gvk.kind, result]);
+    let stored = match write(shared, child, at).await {
+        Ok(stored) => stored,
+        Err(error) => {
+            counted("failed");
+            return Err(error);
         }
-        answer => answer?,
     };
-    tracing::info!(child = %reference, created = !child.exists, "applied");
+    counted(if child.exists { "changed" } else { "created" });
+    let policy = attempt.policies.get(&child.policy).map(|it| format!("{}@{}", it.name(), it.version()));
+    tracing::info!(child = %reference, created = !child.exists, policy, "applied");
     let mut cache = shared.cache();
     cache.put(&reference.gvk, &stored, From::Answer);
     if let Some(entry) = cache.entry_mut(reference) {
@@ -47,6 +52,16 @@ pub(super) async fn apply(attempt: &mut Attempt<'_>, child: &Child) -> Result<()
         attempt.pin(runtime, &stored);
     }
     Ok(())
+}
+
+/// Applies the child; returns it as it is stored.
+async fn write(shared: &Shared, child: &Child, at: At<'_>) -> Result<Value, Error> {
+    match shared.cluster.apply(at, &child.object).await {
+        Err(error) if child.exists && error.is_invalid() => {
+            take_out_first(shared, child, at).await?.ok_or(error)
+        }
+        answer => answer,
+    }
 }
 
 /// What we have applied of the child: known, or read.

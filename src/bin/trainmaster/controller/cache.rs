@@ -16,8 +16,9 @@ use trainmaster::{
         Gvk, ObjectRef, metadata,
         owned::{self, Digest},
     },
-    plan::{Config, Served},
+    plan::{self, Config, Served},
     policy::{Kinds, PolicySet},
+    status::{BLOCKED, COMPLETE, FAILED},
 };
 
 /// What is known of a TrainJob besides the object.
@@ -27,6 +28,8 @@ pub(super) struct Job {
     asked: Option<Digest>,
     /// The runtime it is pinned to, and the resourceVersion of the ConfigMap that says so.
     pub(super) pin: Option<(u64, Arc<Value>)>,
+    /// How it stands, in a word.
+    pub(super) state: &'static str,
     /// Something changed that a plan depends on, and it has not been planned since.
     pub(super) dirty: bool,
     /// It is known that all of its objects are there, or were once: that one goes is news.
@@ -75,6 +78,24 @@ pub(super) static RUNTIMES: LazyLock<[Gvk; 2]> =
     LazyLock::new(|| [ours("TrainingRuntime"), ours("ClusterTrainingRuntime")]);
 /// The kind that holds pinned runtimes.
 static CONFIG_MAPS: LazyLock<Gvk> = LazyLock::new(|| Gvk::new("v1", "ConfigMap"));
+
+/// What a TrainJob may be. One of another controller is elsewhere.
+const STATES: [&str; 6] = ["Active", "Blocked", "Complete", "Elsewhere", "Failed", "Suspended"];
+
+/// How a TrainJob stands, in a word of [`STATES`].
+fn state(train_job: &Value) -> &'static str {
+    let conditions = train_job.pointer("/status/conditions").and_then(Value::as_array);
+    let is =
+        |kind: &str| conditions.into_iter().flatten().any(|it| it["type"] == kind && it["status"] == "True");
+    match plan::standing(train_job) {
+        plan::Standing::Foreign => "Elsewhere",
+        _ if is(COMPLETE) => "Complete",
+        _ if is(FAILED) => "Failed",
+        _ if is(BLOCKED) => "Blocked",
+        _ if plan::is_suspended(train_job) => "Suspended",
+        _ => "Active",
+    }
+}
 
 fn ours(kind: &str) -> Gvk {
     Gvk::new(format!("{}/{}", api::GROUP, api::VERSION), kind)
@@ -184,6 +205,15 @@ impl Cache {
     /// The object, as much as is kept of it.
     pub(super) fn object(&self, reference: &ObjectRef) -> Option<Value> {
         self.entry(reference).map(|entry| entry.tree(&reference.gvk))
+    }
+
+    /// How many TrainJobs there are in each state.
+    pub(super) fn states(&self) -> BTreeMap<&'static str, usize> {
+        let mut states: BTreeMap<&'static str, usize> = STATES.iter().map(|state| (*state, 0)).collect();
+        for job in self.jobs.values() {
+            *states.entry(job.state).or_default() += 1;
+        }
+        states
     }
 
     /// The objects that the TrainJob with that UID controls.

@@ -22,6 +22,7 @@ mod error;
 mod events;
 mod failure;
 mod health;
+mod metrics;
 mod policies;
 mod progress;
 mod queue;
@@ -48,8 +49,10 @@ use election::Election;
 use error::Chain;
 use kube::{
     Client, Config as ClientConfig,
+    client::ClientBuilder,
     config::{KubeConfigOptions, Kubeconfig},
 };
+use metrics::{CountRequests, Metrics};
 use policies::Folder;
 use queue::{Queue, Requests};
 use servers::Servers;
@@ -84,6 +87,10 @@ pub(crate) struct Flags {
     /// Address of /healthz and /readyz; 0 for none [default: :8081]
     #[arg(long, value_name = "ADDRESS")]
     health_bind_address: Option<String>,
+    /// Address of /metrics, which are served over TLS unless the configuration says `metrics: {secureServing: false}`; 0
+    /// for none [default: with a configuration file :8443, else none]
+    #[arg(long, value_name = "ADDRESS")]
+    metrics_bind_address: Option<String>,
     /// Address of the webhooks, which are served over TLS; 0 for none [default: :9443]
     #[arg(long, value_name = "ADDRESS")]
     webhook_bind_address: Option<String>,
@@ -178,6 +185,7 @@ fn settings(flags: &Flags) -> Result<Settings, Vec<Diagnostic>> {
     let switched = gates::switch(&mut settings.gates, &flags.feature_gates.join(","));
     switched.map_err(|diagnostic| vec![*diagnostic])?;
     settings.health = flags.health_bind_address.clone().or(settings.health);
+    settings.metrics = flags.metrics_bind_address.clone().or(settings.metrics);
     settings.webhook = flags.webhook_bind_address.clone().or(settings.webhook);
     settings.progress = flags.status_bind_address.clone().or(settings.progress);
     match flags.leader_elect {
@@ -194,15 +202,16 @@ async fn control(flags: &Flags, settings: &Settings) -> Result<(), Error> {
         tracing::warn!(parts = settings.unserved.join(" "), "parts of the configuration have no effect yet");
     }
     let stop = stop_on_signal()?;
-    let client = client(flags).await?;
-    let (queue, requests) = Queue::new();
+    let metrics = Arc::new(Metrics::new());
+    let client = client(flags, &metrics).await?;
+    let (queue, requests) = Queue::new(Arc::clone(&metrics));
     let mut folder = flags.policy_dir.as_deref().map(Folder::new);
     let policies = policies(folder.as_mut())?;
     let config = config(settings);
     let servers = Servers::bind(flags, settings, &config.namespace, &client).await?;
     let election = settings.election.as_ref().map(|it| Election::new(client.clone(), it, &config.namespace));
     let cache = Cache::new(policies, config);
-    let shared = Arc::new(Shared::new(Cluster { client }, queue, cache));
+    let shared = Arc::new(Shared::new(Cluster { client }, queue, metrics, cache));
     let mut background = tokio::task::JoinSet::new();
     if let Some(folder) = folder {
         background.spawn(policies::follow(Arc::clone(&shared), folder));
@@ -320,7 +329,7 @@ fn stop_on_signal() -> Result<CancellationToken, Error> {
     Ok(stop)
 }
 
-async fn client(flags: &Flags) -> Result<Client, Error> {
+async fn client(flags: &Flags, metrics: &Arc<Metrics>) -> Result<Client, Error> {
     let mut config = match &flags.kubeconfig {
         Some(path) => {
             let failed = |error| Error::Kubeconfig(path.clone(), error);
@@ -332,5 +341,7 @@ async fn client(flags: &Flags) -> Result<Client, Error> {
     };
     // What fails is tried again here, with regard to what failed.
     config.default_retry = false;
-    Client::try_from(config).map_err(Error::Client)
+    let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default().into();
+    let counted = CountRequests { metrics: Arc::clone(metrics), host };
+    Ok(ClientBuilder::try_from(config).map_err(Error::Client)?.with_layer(&counted).build())
 }

@@ -3,7 +3,7 @@
 //! A file with errors does not take its policies away: as they last were without, they go on serving, and so does
 //! everything else.
 
-use super::shared::Shared;
+use super::{metrics::RELOADS, shared::Shared};
 use crate::cli::read;
 use std::{
     collections::BTreeMap,
@@ -111,6 +111,8 @@ pub(super) async fn follow(shared: Arc<Shared>, mut folder: Folder) {
         match folder.load() {
             Ok(Some((policies, diagnostics))) => {
                 tell(&policies, &diagnostics);
+                let result = if diagnostics.iter().any(Diagnostic::is_error) { "error" } else { "success" };
+                shared.metrics.count(&RELOADS, &[result]);
                 let mut cache = shared.cache();
                 cache.replace_policies(policies);
                 let all = cache.all_jobs();

@@ -10,6 +10,9 @@ use super::{
     error::Chain,
     events,
     failure::Failure,
+    metrics::{
+        CONTROLLER, Metrics, PLAN_TIME, PLANS, RECONCILE_ERRORS, RECONCILE_TIME, RECONCILES, REFUSALS,
+    },
     shared::Shared,
     snapshot::Attempt,
     store::{self, Key},
@@ -19,16 +22,33 @@ use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 use trainmaster::{
     object::metadata,
-    plan::{Snapshot, Standing, is_finished, plan, standing},
+    plan::{Plan, Refusal, Snapshot, Standing, is_finished, plan, standing},
     policy::PolicySet,
     status::{BLOCKED, Decision, FAILED, Problem, status},
 };
 
 /// Brings a TrainJob a step nearer to what it should be; returns when to look at it again though nothing has changed.
 pub(super) async fn reconcile(shared: &Shared, key: &Key) -> Option<Duration> {
-    let mut attempt = Attempt::begin(shared, key)?;
+    let began = Instant::now();
+    let (is_fine, again) = look(shared, key).await;
+    let result = match (is_fine, again) {
+        (false, _) => "error",
+        (true, Some(_)) => "requeue_after",
+        (true, None) => "success",
+    };
+    shared.metrics.count(&RECONCILES, &[CONTROLLER, result]);
+    shared.metrics.observe(&RECONCILE_TIME, &[CONTROLLER], began.elapsed());
+    if !is_fine {
+        shared.metrics.count(&RECONCILE_ERRORS, &[CONTROLLER]);
+    }
+    again
+}
+
+/// Whether all went well, and when to look again.
+async fn look(shared: &Shared, key: &Key) -> (bool, Option<Duration>) {
+    let Some(mut attempt) = Attempt::begin(shared, key) else { return (true, None) };
     let outcome = match standing(&attempt.snapshot.train_job) {
-        Standing::Foreign | Standing::Deleted => return None,
+        Standing::Foreign | Standing::Deleted => return (true, None),
         Standing::Finished => {
             attempt.forget_gone();
             Ok(())
@@ -39,10 +59,10 @@ pub(super) async fn reconcile(shared: &Shared, key: &Key) -> Option<Duration> {
     let (problem, again) = attempt.judge(&outcome);
     let written = write_status(&attempt, problem.as_ref()).await;
     match written {
-        Ok(look_again) => [again, look_again].into_iter().flatten().min(),
+        Ok(look_again) => (outcome.is_ok(), [again, look_again].into_iter().flatten().min()),
         Err(failure) => {
             let (_, again) = attempt.judge(&Err(failure));
-            again
+            (false, again)
         }
     }
 }
@@ -70,7 +90,10 @@ fn is_over(attempt: &mut Attempt<'_>) -> bool {
 /// Plans and applies.
 async fn carry_out(attempt: &mut Attempt<'_>) -> Result<(), Failure> {
     attempt.read().await?;
-    let plan = plan(&attempt.snapshot, &attempt.policies).map_err(|refusal| {
+    let began = Instant::now();
+    let planned = plan(&attempt.snapshot, &attempt.policies);
+    note(&attempt.shared.metrics, &planned, began.elapsed());
+    let plan = planned.map_err(|refusal| {
         Failure::refused(&refusal).unless_left_over(&attempt.snapshot.live, &attempt.snapshot.train_job)
     })?;
     for warning in &plan.warnings {
@@ -81,6 +104,26 @@ async fn carry_out(attempt: &mut Attempt<'_>) -> Result<(), Failure> {
     }
     attempt.is_carried_out();
     Ok(())
+}
+
+/// Counts a plan.
+fn note(metrics: &Metrics, planned: &Result<Plan, Refusal>, time: Duration) {
+    metrics.observe(&PLAN_TIME, &[], time);
+    let (result, diagnostics) = match planned {
+        Ok(_) => ("planned", [].as_slice()),
+        Err(refusal) => (
+            match refusal {
+                Refusal::Waiting(_) => "waiting",
+                Refusal::Refused(_) => "refused",
+                Refusal::Unsupported(_) => "unsupported",
+            },
+            refusal.diagnostics(),
+        ),
+    };
+    metrics.count(&PLANS, &[result]);
+    for diagnostic in diagnostics.iter().filter(|it| it.is_error()) {
+        metrics.count(&REFUSALS, &[diagnostic.code.id]);
+    }
 }
 
 /// Writes the status if it differs; returns when a deadline passes. A TrainJob that has run too long loses its workload

@@ -1,8 +1,9 @@
 //! What the process answers: webhooks and progress over TLS, and its health. Every replica does.
 
 use super::{
-    Error, Flags, admission, authorities,
+    CONCURRENCY, Error, Flags, admission, authorities,
     health::{self, Readiness},
+    metrics,
     progress::Progress,
     shared::Shared,
 };
@@ -12,7 +13,7 @@ use crate::{
     serving::{self, Keeper, Serving, Source, Trust},
 };
 use kube::Client;
-use std::{sync::Arc, time::Duration};
+use std::{future::ready, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::{
@@ -30,6 +31,10 @@ pub(super) struct Servers {
     health: Option<TcpListener>,
     webhooks: Option<TcpListener>,
     progress: Option<TcpListener>,
+    metrics: Option<TcpListener>,
+    plain_metrics: bool,
+    /// How many TrainJobs are looked at at a time.
+    concurrency: usize,
     tls: TlsAcceptor,
     keeper: Keeper,
     client: Client,
@@ -51,6 +56,9 @@ impl Servers {
             health: listen(&address(&settings.health, HEALTH), "/healthz and /readyz").await?,
             webhooks: listen(&address(&settings.webhook, WEBHOOKS), "webhooks").await?,
             progress: listen(&progress, "progress").await?,
+            metrics: listen(settings.metrics.as_deref().unwrap_or_default(), "/metrics").await?,
+            plain_metrics: settings.plain_metrics,
+            concurrency: settings.concurrency.unwrap_or(CONCURRENCY),
             tls: serving::acceptor(&settings.tls, Arc::clone(&keeper.serving))?,
             keeper,
             client: client.clone(),
@@ -71,7 +79,9 @@ impl Servers {
         background: &mut JoinSet<()>,
     ) -> TaskTracker {
         let (trust, answering) = (self.trust(), TaskTracker::new());
-        let Servers { health, webhooks, progress, tls, keeper, client } = self;
+        let is_secure = trust.is_some() || (self.metrics.is_some() && !self.plain_metrics);
+        let Servers { health, webhooks, progress, metrics, plain_metrics, concurrency, tls, keeper, client } =
+            self;
         if let Some(listener) = webhooks {
             let known = Arc::clone(shared);
             let answer = move |request| admission::answer(Arc::clone(&known), request);
@@ -80,12 +90,27 @@ impl Servers {
         }
         if let Some(listener) = progress {
             let progress = Progress::new(client);
-            let server =
-                serving::serve(listener, tls, stop.clone(), move |request| progress.clone().answer(request));
+            let server = serving::serve(listener, tls.clone(), stop.clone(), move |request| {
+                progress.clone().answer(request)
+            });
             background.spawn(for_ever(server, answering.token()));
         }
-        if let Some(trust) = trust.clone() {
+        if let Some(listener) = metrics {
+            let told = Arc::clone(shared);
+            let render = move || told.metrics.render(&metrics::gauges(&told, concurrency));
+            if plain_metrics {
+                background.spawn(metrics::serve(listener, render));
+            } else {
+                let server = serving::serve(listener, tls, stop.clone(), move |request| {
+                    ready(metrics::answer(request.method(), request.uri().path(), &render))
+                });
+                background.spawn(for_ever(server, answering.token()));
+            }
+        }
+        if is_secure {
             background.spawn(serving::keep(keeper));
+        }
+        if let Some(trust) = trust.clone() {
             background.spawn(authorities::follow(Arc::clone(shared), trust));
         }
         if let Some(listener) = health {
@@ -128,9 +153,16 @@ async fn listen(address: &str, what: &str) -> Result<Option<TcpListener>, Error>
     if matches!(address, "" | "0") {
         return Ok(None);
     }
-    let full = if address.starts_with(':') { format!("0.0.0.0{address}") } else { address.to_owned() };
     let failed = |error| Error::Listen(address.to_owned(), error);
-    let listener = TcpListener::bind(&full).await.map_err(failed)?;
+    let listener = if address.starts_with(':') {
+        // Of both kinds of addresses, where the machine has both.
+        match TcpListener::bind(format!("[::]{address}")).await {
+            Ok(listener) => listener,
+            Err(_) => TcpListener::bind(format!("0.0.0.0{address}")).await.map_err(failed)?,
+        }
+    } else {
+        TcpListener::bind(address).await.map_err(failed)?
+    };
     let address = listener.local_addr().map_err(failed)?;
     tracing::info!(%address, "answering {what}");
     Ok(Some(listener))

@@ -1,8 +1,8 @@
 //! What every part of the controller shares.
 
-use super::{cache::Cache, cluster::Cluster, queue::Queue, store::Key};
+use super::{cache::Cache, cluster::Cluster, metrics::Metrics, queue::Queue, store::Key};
 use std::sync::{
-    Mutex, MutexGuard, PoisonError,
+    Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicBool, Ordering},
 };
 use tokio::sync::{Notify, watch};
@@ -13,6 +13,7 @@ pub(super) struct Shared {
     pub(super) queue: Queue,
     /// Whether this process is the one that writes what TrainJobs become.
     pub(super) writes: AtomicBool,
+    pub(super) metrics: Arc<Metrics>,
     /// Asks to look again which kinds are served.
     pub(super) discover: Notify,
     cache: Mutex<Cache>,
@@ -22,11 +23,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(cluster: Cluster, queue: Queue, cache: Cache) -> Shared {
+    pub(super) fn new(cluster: Cluster, queue: Queue, metrics: Arc<Metrics>, cache: Cache) -> Shared {
         Shared {
             cluster,
             queue,
             writes: AtomicBool::new(false),
+            metrics,
             discover: Notify::new(),
             cache: Mutex::new(cache),
             discovered: AtomicBool::new(false),

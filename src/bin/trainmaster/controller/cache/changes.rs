@@ -3,7 +3,7 @@
 //! Objects come in by [`Cache::put`] and [`Cache::remove`], from watches and from the answers to our own writes alike;
 //! both return the TrainJobs to look at. What a watch repeats of our own writes concerns nobody.
 
-use super::{CONFIG_MAPS, Cache, From, Job, RUNTIMES, TRAIN_JOBS, key_of};
+use super::{CONFIG_MAPS, Cache, From, Job, RUNTIMES, TRAIN_JOBS, key_of, state};
 use crate::controller::store::{Entry, Key, Put, Store, hash, train_job_of};
 use serde_json::Value;
 use trainmaster::{
@@ -115,6 +115,7 @@ impl Cache {
         if *put == Put::Same && job.asked.is_some() {
             return Vec::new();
         }
+        job.state = state(object);
         let asked = Some(asked(object));
         job.dirty |= from == From::Watch && job.asked != asked;
         job.asked = asked;
@@ -186,7 +187,8 @@ impl Cache {
     }
 
     fn waiting_for(&self, gvk: &Gvk, key: &Key) -> Vec<Key> {
-        let mut keys = self.jobs_where(|job| job.pin.is_none());
+        // One that was pinned may have lost what pinned it.
+        let mut keys = self.jobs_where(|job| job.pin.is_none() || job.trouble.is_some());
         keys.retain(|job| {
             let Some((train_job, _)) = self.train_job(job) else { return false };
             let runtime = RuntimeRef::of(&train_job).object(job.namespace());
