@@ -226,7 +226,9 @@ async fn nothing_is_lost_or_doubled(cluster: &Cluster, namespace: &Namespace, co
         let mark = cluster.mark();
         settle().await;
         let writes = cluster.writes(mark);
-        writes.iter().for_each(|write| println!("still written: {write}"));
+        for write in &writes {
+            println!("still written: {write}");
+        }
         writes.is_empty().then_some(())
     })
     .await;
