@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::controller::support::{Cluster, Namespace, settle};
 use crate::support::{condition, everything, objects};
-use crate::testbed::{Options, PEER, User, manifests};
+use crate::testbed::peer::PEER;
+use crate::testbed::{Options, User, manifests};
 
 /// What taking over writes, and why: kind, end of the name, reason.
 const CURED: [(&str, &str, &str); 0] = [];
@@ -45,7 +46,7 @@ fn runtime(framework: &str) -> Value {
     };
     match framework {
         "coscheduling" => {
-            runtime["spec"]["podGroupPolicy"] = json!({ "coscheduling": { "scheduleTimeoutSeconds": 30 } })
+            runtime["spec"]["podGroupPolicy"] = json!({ "coscheduling": { "scheduleTimeoutSeconds": 30 } });
         }
         "volcano" => runtime["spec"]["podGroupPolicy"] = json!({ "volcano": {} }),
         _ => {}

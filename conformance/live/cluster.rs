@@ -70,7 +70,7 @@ impl Cluster {
     /// The cluster that `TRAINMASTER_LIVE_KUBECONFIG` names, else a control plane of our own with this project's
     /// controller, and nobody who runs JobSets: their status changes where a step says so. With `webhooks` its API server asks
     /// the controller.
-    pub(crate) async fn find(webhooks: bool) -> Cluster {
+    pub(crate) async fn find() -> Cluster {
         if let Some(path) = std::env::var_os("TRAINMASTER_LIVE_KUBECONFIG") {
             let kubeconfig = Kubeconfig::read_from(path).expect("the kubeconfig can be read");
             let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;

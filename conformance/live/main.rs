@@ -42,17 +42,17 @@ const PARALLEL: usize = 16;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lifecycle() {
-    run("lifecycle", false).await;
+    run("lifecycle").await;
 }
 
-/// What is admitted and refused, and what comes of it, with the controller's webhooks.
+/// What is admitted and refused, and what comes of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn admission() {
-    run("admission", true).await;
+    run("admission").await;
 }
 
 /// Drives the cases of a file of records; those that the list beside this file does not excuse must agree.
-async fn run(name: &str, webhooks: bool) {
+async fn run(name: &str) {
     let Some(cases) = cases(name) else { return };
     let list = List::read(&folder().join(format!("{name}.tsv")));
     let only = std::env::var("TRAINMASTER_LIVE_CASES").ok();
@@ -62,7 +62,7 @@ async fn run(name: &str, webhooks: bool) {
     let stable: Vec<Case> = stable.into_iter().filter(wanted).collect();
 
     let started = Instant::now();
-    let cluster = Cluster::find(webhooks).await;
+    let cluster = Cluster::find().await;
     let (cluster, list) = (&cluster, &list);
     let driven = stable.into_iter().map(async move |case| {
         let found = drive(cluster, &case, &list.subjects(&case.id)).await;

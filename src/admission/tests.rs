@@ -66,7 +66,7 @@ fn snapshot(train_job: Value, old_train_job: Option<Value>, runtime: Runtime) ->
 /// What is said to a TrainJob with the runtime above: errors, then warnings.
 fn review(new: &str, old: Option<&str>) -> (Vec<String>, Vec<String>) {
     let old = old.map(train_job_of);
-    said(train_job(
+    said(&train_job(
         snapshot(train_job_of(new), old, Runtime::live(runtime_of(RUNTIME))),
         &PolicySet::builtin(),
         &[],
@@ -74,7 +74,7 @@ fn review(new: &str, old: Option<&str>) -> (Vec<String>, Vec<String>) {
 }
 
 /// Without the rules that said it.
-fn said(verdict: Verdict) -> (Vec<String>, Vec<String>) {
+fn said(verdict: &Verdict) -> (Vec<String>, Vec<String>) {
     let short = |text: String| match text.split_once(" (`") {
         Some((short, _)) => short.to_owned(),
         None => text,
@@ -117,23 +117,27 @@ fn a_patch_gets_the_time_of_its_last_change() {
         &[now.clone(), given.clone()],
     );
     // Unchanged, whatever time is given or none; an empty list more is no change.
-    stamped("[{manager: a/b, trainingRuntimeSpec: {template: {}}}]", Some(old), &[then.clone()]);
+    stamped("[{manager: a/b, trainingRuntimeSpec: {template: {}}}]", Some(old), std::slice::from_ref(&then));
     stamped(
         "[{manager: a/b, time: '2021-01-01T00:00:00Z', trainingRuntimeSpec: {template: {}}}]",
         Some(old),
-        &[then.clone()],
+        std::slice::from_ref(&then),
     );
-    stamped("[{manager: a/b, time: null, trainingRuntimeSpec: {template: {}}}]", Some(old), &[then.clone()]);
+    stamped(
+        "[{manager: a/b, time: null, trainingRuntimeSpec: {template: {}}}]",
+        Some(old),
+        std::slice::from_ref(&then),
+    );
     stamped(
         "[{manager: a/b, trainingRuntimeSpec: {template: {spec: {replicatedJobs: []}}}}]",
         Some(old),
-        &[now.clone()],
+        std::slice::from_ref(&now),
     );
     // Changed, whatever time is given.
     stamped(
         "[{manager: a/b, time: '2021-01-01T00:00:00Z', trainingRuntimeSpec: {template: {metadata: {labels: {x: v}}}}}]",
         Some(old),
-        &[now.clone()],
+        std::slice::from_ref(&now),
     );
     // Of another manager.
     stamped("[{manager: c/d, time: '2021-01-01T00:00:00Z'}]", Some(old), &[given]);
@@ -218,7 +222,7 @@ fn patches_do_not_change_while_pods_are_active() {
         });
         let mut snapshot = snapshot(job.clone(), Some(old.clone()), Runtime::live(runtime_of(RUNTIME)));
         snapshot.live.insert(ObjectRef::of(&job_set).unwrap(), job_set);
-        assert_eq!(said(train_job(snapshot, &policies, &[])).0, wanted);
+        assert_eq!(said(&train_job(snapshot, &policies, &[])).0, wanted);
     };
     check(0, &[]);
     check(2, &["spec.runtimePatches: Forbidden: must not change while pods of the job `node` are active"]);
@@ -244,7 +248,7 @@ fn a_job_set_that_is_there_lets_only_change_what_queues_set() {
             });
             snapshot.live.insert(ObjectRef::of(&job_set).unwrap(), job_set);
         }
-        assert_eq!(said(train_job(snapshot, &policies, &[])).0, wanted, "{pod}");
+        assert_eq!(said(&train_job(snapshot, &policies, &[])).0, wanted, "{pod}");
     };
     check(true, "{metadata: {labels: {a: b}, annotations: {c: d}}, spec: {nodeSelector: {a: c}}}", &[]);
     check(true, "{spec: {tolerations: [{key: a}], schedulingGates: [{name: b}]}}", &[]);
@@ -324,7 +328,7 @@ fn a_name_yet_to_be_made_is_judged_by_its_length() {
 fn a_role_has_one_replica_and_its_container() {
     let policies = PolicySet::builtin();
     let review = |new: &Value, old: Option<&Value>| {
-        said(runtime(new, old, &policies, &Served::Everything, &Config::default()))
+        said(&runtime(new, old, &policies, &Served::Everything, &Config::default()))
     };
     let good = runtime_of(RUNTIME);
     assert_eq!(review(&good, None), (vec![], vec![]));
@@ -353,7 +357,7 @@ fn a_runtime_that_nobody_can_use_is_warned_of() {
     runtime["metadata"]["annotations"] = json!({"mpi.trainmaster.dev/params": "implementation: Other"});
     runtime["spec"]["mlPolicy"] = json!({"mpi": {}});
     let served = Served::Everything;
-    let (errors, warnings) = said(super::runtime(&runtime, None, &policies, &served, &Config::default()));
+    let (errors, warnings) = said(&super::runtime(&runtime, None, &policies, &served, &Config::default()));
     assert_eq!(errors, [""; 0]);
     assert!(warnings[0].starts_with("metadata.labels: TrainingRuntime ml/rt is deprecated"), "{warnings:?}");
     assert!(
@@ -363,7 +367,7 @@ fn a_runtime_that_nobody_can_use_is_warned_of() {
         ),
         "{warnings:?}"
     );
-    let (_, again) = said(super::runtime(&runtime, Some(&runtime), &policies, &served, &Config::default()));
+    let (_, again) = said(&super::runtime(&runtime, Some(&runtime), &policies, &served, &Config::default()));
     assert_eq!(again, [""; 0]);
 }
 
