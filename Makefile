@@ -4,7 +4,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 CACHE = $${TRAINMASTER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/trainmaster}
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz takeover chaos cluster control-plane clean-cache schemas crds manifests sdk kueue image
+.PHONY: help demo test bench fuzz chaos cluster control-plane clean-cache schemas crds manifests sdk kueue image truth takeover
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -28,7 +28,7 @@ test: ## Everything that must hold: format, lints, docs, tests, tests on a real 
 schemas: ## Write src/schema/data again from the pinned modules
 	@UPDATE_GOLDENS=1 cargo test --quiet --test schemas generated::schema_data
 
-crds: ## Write charts/trainmaster/files/crds again from src/api/types.json
+crds: ## Write charts/trainmaster/crds again from src/api/types.json
 	@UPDATE_GOLDENS=1 cargo test --quiet --test schemas generated::crds
 
 manifests: ## Write the roles of the chart and charts/kustomize again from code, policies and chart
@@ -51,8 +51,17 @@ takeover: ## 50 TrainJobs from upstream's controller to this one and back
 
 chaos: ## 300 TrainJobs under 300 kills, a bad network and restarts of the API server; CHAOS=JOBS,KILLS for other numbers
 	@TRAINMASTER_CHAOS=$${CHAOS:-300,300} cargo test --test cluster -- controller::chaos --nocapture --test-threads=1
+
 kueue: ## TrainJobs in a queue of Kueue: quota, flavors, preemption, on a real control plane
 	@cargo test --quiet --test cluster kueue -- --nocapture
+
+truth: ## TrainJobs with the real frameworks, as root; conformance/truth/README.md. One of them: truth-torch, truth-mpi ...
+	@cargo build --quiet --bin trainmaster
+	@conformance/truth/run
+
+truth-%:
+	@cargo build --quiet --bin trainmaster
+	@conformance/truth/run $*
 
 cluster: ## Build the programs of the control plane that are not in the cache yet
 	@cargo run --quiet --example demo -- --build
@@ -60,14 +69,13 @@ cluster: ## Build the programs of the control plane that are not in the cache ye
 control-plane: ## Start a control plane with the CRDs, leave it running, say how to use and end it
 	@cargo run --quiet --example demo -- --control-plane
 
-clean-cache: ## Remove the built programs of the control plane, and the Python SDK
-	@rm -rf "$(CACHE)"/sdk-*
 image: ## A container image with a statically linked program: IMAGE=NAME, CONTAINER_TOOL=podman
 	@CC_x86_64_unknown_linux_musl=$${CC_x86_64_unknown_linux_musl:-cc} \
 		cargo build --release --target x86_64-unknown-linux-musl --bin trainmaster
 	@$(or $(CONTAINER_TOOL),docker) build --file Containerfile --tag $(or $(IMAGE),trainmaster) .
 
-clean-cache: ## Remove the built programs of the control plane
+clean-cache: ## Remove the built programs of the control plane, the Python SDK and the images with the frameworks
+	@rm -rf "$(CACHE)"/sdk-* "$(CACHE)/truth"
 	@for go_mod in conformance/testbed/*/go.mod; do \
 		name=$${go_mod%/go.mod}; rm -rf "$(CACHE)/$${name##*/}"-v*; \
 	done

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `policy.yaml` | policies besides the built-in ones |
 //! | `served.yaml` | the only kinds that the cluster serves, a list of `apiVersion` and `kind` |
+//! | `config.yaml` | settings of the controller, as expressions call them |
 //! | `old.yaml` | the TrainJob before an update |
 //! | `expected.yaml` | the objects to apply, in order |
 //! | `expected.txt` | what is said: warnings, or why there is nothing to apply |

@@ -13,9 +13,12 @@ use serde_json::{Value, json};
 use trainmaster::api::{GROUP, VERSION};
 use trainmaster::yaml;
 
-use crate::support::{chain, control_plane, eventually, object, objects};
+use crate::controller::rights;
+use crate::controller::support::api_server;
+use crate::support::{chain, condition, control_plane, eventually, object, objects};
 use crate::testbed::assets::Assets;
-use crate::testbed::{ADMIN, ControlPlane, Options, go};
+use crate::testbed::audit::Mark;
+use crate::testbed::{ADMIN, CONTROLLER, ControlPlane, Options, go, manifests};
 
 const NAMESPACE: &str = "kubeflow-system";
 const RELEASE: &str = "kubeflow-trainer";
@@ -140,6 +143,7 @@ const VARIANTS: &[(&str, &[&str], &[&str])] = &[
         ],
         &[],
     ),
+    ("a Lease elsewhere", &["--set", "manager.config.leaderElection.resourceNamespace=default"], &[]),
     ("an upgrade", &["--is-upgrade", "--set", "runtimes.defaultEnabled=true"], &[]),
 ];
 
@@ -150,6 +154,7 @@ async fn the_api_server_takes_every_object_of_every_variant() {
     _ = control_plane.namespace(&client, NAMESPACE).await;
     for (name, flags, unserved) in VARIANTS {
         let objects = template(flags).unwrap_or_else(|error| panic!("{name}: {error}"));
+        configuration_is_read(name, &objects);
         let kinds: BTreeSet<&str> = objects.iter().filter_map(|it| it["kind"].as_str()).collect();
         assert!(unserved.iter().all(|kind| kinds.contains(kind)), "{name}: {kinds:?}");
         for object in objects.iter().filter(|it| !unserved.iter().any(|kind| it["kind"] == *kind)) {
@@ -159,6 +164,20 @@ async fn the_api_server_takes_every_object_of_every_variant() {
             });
         }
     }
+}
+
+/// The controller has nothing against the configuration: without it, what it misses is the cluster.
+fn configuration_is_read(variant: &str, objects: &[Value]) {
+    // The chart of JobSet has a file of that name, too.
+    let mut texts = objects.iter().filter_map(|it| it["data"]["controller_manager_config.yaml"].as_str());
+    let text =
+        texts.find(|text| text.contains("config.trainer.kubeflow.org")).expect("there is a configuration");
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.yaml", variant.replace(' ', "-")));
+    std::fs::write(&path, text).expect("writes");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trainmaster"));
+    command.args(["controller", "--kubeconfig", "/nonexistent", "--config"]).arg(&path);
+    let said = String::from_utf8(command.output().expect("runs").stderr).expect("is text");
+    assert!(said.contains("error: cannot read the kubeconfig"), "{variant}: {said}");
 }
 
 /// Applies an object without storing it, unknown fields being errors.
@@ -185,7 +204,7 @@ async fn api(client: &Client, object: &Value) -> Result<Api<DynamicObject>, kube
 }
 
 /// The chart's objects as plain manifests, in the order in which they are to be applied.
-fn manifests() -> String {
+fn plain_manifests() -> String {
     let flags = ["--is-upgrade", "--set", "crds.enabled=false,jobset.install=false"];
     let mut text = "# Made from the chart; do not edit. `make manifests` makes it again.\n".to_owned();
     for mut object in template(&flags).unwrap_or_else(|error| panic!("{error}")) {
@@ -200,7 +219,7 @@ fn manifests() -> String {
 #[test]
 fn plain_manifests_are_those_of_the_chart() {
     let path = repository("charts/kustomize/manager.yaml");
-    let wanted = manifests();
+    let wanted = plain_manifests();
     if std::env::var_os("UPDATE_GOLDENS").is_some() {
         std::fs::write(&path, &wanted).expect("writes");
     }
@@ -237,7 +256,8 @@ fn values_that_there_are_not_are_refused_and_those_of_upstream_taken() {
         template(&["--set", "dataCache.enabled=true"]).expect_err("LeaderWorkerSet is not in the chart");
     assert!(error.contains("LeaderWorkerSet"), "{error}");
     let upstream = CHARTS.upstream.join("values.yaml").display().to_string();
-    template(&["--values", &upstream]).unwrap_or_else(|error| panic!("{error}"));
+    let objects = template(&["--values", &upstream]).unwrap_or_else(|error| panic!("{error}"));
+    configuration_is_read("values of upstream", &objects);
 }
 
 /// What must not change when a release of upstream's chart becomes one of ours.
@@ -357,6 +377,7 @@ async fn it_is_installed_upgraded_and_uninstalled_and_what_users_made_stays() {
         RELEASE,
         &ours,
         "--create-namespace",
+        "--wait",
         "--set",
         "runtimes.torchDistributed.enabled=true",
     ]);
@@ -384,4 +405,106 @@ async fn it_is_installed_upgraded_and_uninstalled_and_what_users_made_stays() {
     torch(&client).await.expect("the runtime stays");
     let deployments = objects(&client, NAMESPACE, "apps", "v1", "Deployment");
     assert!(deployments.get_opt(MANAGER).await.expect("answers").is_none());
+}
+
+/// Runs the controller as the Deployment says, under the roles of the chart.
+#[tokio::test]
+async fn what_is_installed_runs_with_its_configuration_its_policies_and_its_rights() {
+    let options = Options { audited: vec![rights::account()], ..api_server() };
+    let options = Options { manifests: Vec::new(), ..options };
+    let control_plane = ControlPlane::start(&options).unwrap_or_else(|error| panic!("{}", chain(&error)));
+    let client = control_plane.client(ADMIN).await.expect("makes a client");
+    let policy = repository("conformance/cli/rbac/policies/gangs.yaml").display().to_string();
+    let rules = helm_values(&policy, control_plane.folder());
+    // Nobody resolves the name of the Service here, so nobody asks the webhooks.
+    let set = "jobset.install=false,webhook.failurePolicy=Ignore";
+    let file = format!("policies.files.gangs\\.yaml={policy}");
+    let ours = CHARTS.ours.display().to_string();
+    let arguments = [
+        "install",
+        RELEASE,
+        &ours,
+        "--namespace",
+        NAMESPACE,
+        "--create-namespace",
+        "--set",
+        set,
+        "--set-string",
+        "manager.config.metrics.bindAddress=0",
+        "--set-file",
+        &file,
+        "--values",
+        &rules,
+    ];
+    helm(Some(&control_plane), &arguments).unwrap_or_else(|error| panic!("{error}"));
+    let runtimes =
+        manifests::read(&repository("charts/trainmaster/runtimes/torch-distributed.yaml")).expect("is YAML");
+    eventually("the CRDs are served", async || manifests::apply(&client, &runtimes).await.ok()).await;
+    rights::write_kubeconfig(&control_plane, &client).await;
+    let mut command = as_deployed(&client, control_plane.folder()).await;
+    command.arg("--kubeconfig").arg(control_plane.kubeconfig(CONTROLLER));
+    command.args(["--webhook-bind-address", "127.0.0.1:0", "--health-bind-address", "127.0.0.1:0"]);
+    let process =
+        control_plane.run("trainmaster", command).unwrap_or_else(|error| panic!("{}", chain(&error)));
+    let log = process.log().to_owned();
+    let jobs = objects(&client, "default", GROUP, VERSION, "TrainJob");
+    let job = json!({
+        "apiVersion": format!("{GROUP}/{VERSION}"), "kind": "TrainJob", "metadata": { "name": "one" },
+        "spec": { "runtimeRef": { "name": "torch-distributed" } },
+    });
+    jobs.create(&PostParams::default(), &object(job)).await.expect("creates");
+    let job_sets = objects(&client, "default", "jobset.x-k8s.io", "v1alpha2", "JobSet");
+    // The policy makes a kind that is not served, so the TrainJob says that; without the policy, the JobSet would be there.
+    let blocked = async || jobs.get("one").await.ok().filter(|job| condition(job, "Blocked") == Some("True"));
+    let blocked = eventually("the policy serves", blocked).await;
+    assert!(blocked.data["status"].to_string().contains("example.com/v1 Gang"), "{:?}", blocked.data);
+    assert!(job_sets.get_opt("one").await.expect("answers").is_none());
+    let text = std::fs::read_to_string(&log).expect("has a log");
+    assert!(!text.contains("\"level\":\"ERROR\""), "{text}");
+    let asked = control_plane.audit().requests(&rights::account(), Mark::default()).expect("reads the log");
+    assert!(!asked.is_empty());
+    let refused: Vec<_> = asked.iter().filter(|request| request.status == 403).collect();
+    assert!(refused.is_empty(), "{refused:#?}");
+}
+
+/// What `trainmaster rbac` prints as values for a policy, as a file in `folder`.
+fn helm_values(policy: &str, folder: &Path) -> String {
+    let program = env!("CARGO_BIN_EXE_trainmaster");
+    let output =
+        Command::new(program).args(["rbac", "--policy-dir", policy, "-o", "values"]).output().expect("runs");
+    let path = folder.join("rights.yaml");
+    std::fs::write(&path, output.stdout).expect("writes");
+    path.display().to_string()
+}
+
+/// The command of the Deployment's container, with its ConfigMaps as folders below `folder`.
+async fn as_deployed(client: &Client, folder: &Path) -> Command {
+    let deployment =
+        objects(client, NAMESPACE, "apps", "v1", "Deployment").get(MANAGER).await.expect("is there");
+    let pod = &deployment.data["spec"]["template"]["spec"];
+    let mut places: Vec<(String, String)> = Vec::new();
+    for volume in pod["volumes"].as_array().expect("has volumes") {
+        let name = volume["configMap"]["name"].as_str().expect("is of a ConfigMap");
+        let map = objects(client, NAMESPACE, "", "v1", "ConfigMap").get(name).await.expect("is there");
+        let place = folder.join(name);
+        std::fs::create_dir_all(&place).expect("makes a folder");
+        for (file, text) in map.data["data"].as_object().into_iter().flatten() {
+            std::fs::write(place.join(file), text.as_str().unwrap_or_default()).expect("writes");
+        }
+        let mounts = pod["containers"][0]["volumeMounts"].as_array().into_iter().flatten();
+        let mount = mounts.clone().find(|mount| mount["name"] == volume["name"]).expect("is mounted");
+        places
+            .push((mount["mountPath"].as_str().unwrap_or_default().to_owned(), place.display().to_string()));
+    }
+    // The longest first: one path may begin with another.
+    places.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trainmaster"));
+    for argument in pod["containers"][0]["args"].as_array().expect("has arguments") {
+        let mut argument = argument.as_str().unwrap_or_default().to_owned();
+        if let Some((path, place)) = places.iter().find(|(path, _)| argument.contains(path.as_str())) {
+            argument = argument.replace(path.as_str(), place);
+        }
+        command.arg(argument);
+    }
+    command
 }

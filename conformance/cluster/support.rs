@@ -33,7 +33,7 @@ pub(crate) fn everything() -> Options {
 
 /// Where our CRDs are.
 pub(crate) fn crds() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/trainmaster/files/crds")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/trainmaster/crds")
 }
 
 /// A client of the shared control plane and a new namespace there for the test `name`.

@@ -60,7 +60,7 @@ fn runtime(framework: &str) -> Value {
     };
     match framework {
         "coscheduling" => {
-            runtime["spec"]["podGroupPolicy"] = json!({ "coscheduling": { "scheduleTimeoutSeconds": 30 } })
+            runtime["spec"]["podGroupPolicy"] = json!({ "coscheduling": { "scheduleTimeoutSeconds": 30 } });
         }
         "volcano" => runtime["spec"]["podGroupPolicy"] = json!({ "volcano": {} }),
         _ => {}

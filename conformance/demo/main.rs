@@ -24,7 +24,7 @@ use testbed::assets::{self, Assets};
 use testbed::builds;
 use testbed::{ADMIN, CONTROLLER, ControlPlane, Options, Process, manifests};
 
-const CRDS: &str = "charts/trainmaster/files/crds";
+const CRDS: &str = "charts/trainmaster/crds";
 const EXAMPLES: [&str; 2] = ["examples/torch/runtime.yaml", "examples/torch/trainjob.yaml"];
 
 #[derive(Debug, thiserror::Error)]

@@ -45,6 +45,12 @@ async fn lifecycle() {
     run("lifecycle").await;
 }
 
+/// What is admitted and refused, and what comes of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn admission() {
+    run("admission").await;
+}
+
 /// Drives the cases of a file of records; those that the list beside this file does not excuse must agree.
 async fn run(name: &str) {
     let Some(cases) = cases(name) else { return };

@@ -30,7 +30,7 @@ fn compare(dir: &Path, wanted: &[(String, String)]) {
 
 #[test]
 fn crds_are_those_of_the_types() {
-    compare(&repository().join("charts/trainmaster/files/crds"), &trainmaster::api::crd_files());
+    compare(&repository().join("charts/trainmaster/crds"), &trainmaster::api::crd_files());
 }
 
 #[test]

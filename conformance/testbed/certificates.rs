@@ -21,6 +21,9 @@ pub(crate) struct Pair {
     key: String,
 }
 
+/// By which name the controller's servers are known in a cluster: it looks whether its certificate is good for that.
+const SERVICE: &str = "kubeflow-trainer-controller-manager.kubeflow-system.svc";
+
 /// The files' names, as controller-runtime has them.
 pub(crate) const CERTIFICATE: &str = "tls.crt";
 pub(crate) const KEY: &str = "tls.key";
@@ -50,7 +53,7 @@ impl Authority {
 
     /// For a server on this machine.
     pub(crate) fn server(&self) -> Result<Pair, Error> {
-        let mut params = CertificateParams::new(["127.0.0.1".to_owned(), "localhost".to_owned()])?;
+        let mut params = CertificateParams::new(["127.0.0.1", "localhost", SERVICE].map(str::to_owned))?;
         params.distinguished_name.push(DnType::CommonName, "127.0.0.1");
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let key = KeyPair::generate()?;

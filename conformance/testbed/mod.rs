@@ -28,6 +28,7 @@ mod peer;
 mod process_group;
 mod programs;
 pub(crate) mod users;
+mod webhooks;
 
 use std::fmt;
 use std::io;
@@ -43,6 +44,7 @@ use assets::Assets;
 use audit::AuditLog;
 use certificates::Authority;
 pub(crate) use options::{CONTROLLER, Crd, Options};
+#[allow(unused_imports, reason = "only targets that start upstream's controller need its name")]
 pub(crate) use peer::PEER;
 pub(crate) use process_group::Process;
 use process_group::ProcessGroup;

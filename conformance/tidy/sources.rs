@@ -15,6 +15,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("policy", &["api", "cel", "diagnostic", "object", "quantity", "schema", "yaml"]),
     ("plan", &["api", "cel", "diagnostic", "object", "policy", "quantity", "schema", "yaml"]),
     ("status", &["api", "cel", "diagnostic", "object", "plan", "policy", "schema"]),
+    ("admission", &["api", "diagnostic", "object", "plan", "policy", "schema"]),
     ("offline", &["api", "diagnostic", "object", "plan", "policy", "schema", "status", "yaml"]),
 ];
 

@@ -225,6 +225,37 @@ fn patches_do_not_change_while_pods_are_active() {
 }
 
 #[test]
+fn a_job_set_that_is_there_lets_only_change_what_queues_set() {
+    let policies = PolicySet::builtin();
+    let patched = |pod: &str| {
+        let mut job = train_job_of(&format!(
+            "{{suspend: true, runtimePatches: [{{manager: a.b/c, trainingRuntimeSpec: {{template: {{spec: {{replicatedJobs:
+            [{{name: node, template: {{spec: {{template: {pod}}}}}}}]}}}}}}}}]}}"
+        ));
+        job["metadata"]["uid"] = json!("u");
+        job
+    };
+    let check = |is_there: bool, pod: &str, wanted: &[&str]| {
+        let old = Some(patched("{spec: {nodeSelector: {a: b}}}"));
+        let mut snapshot = snapshot(patched(pod), old, Runtime::live(runtime_of(RUNTIME)));
+        if is_there {
+            let job_set = json!({
+                "apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "a", "namespace": "ml"},
+            });
+            snapshot.live.insert(ObjectRef::of(&job_set).unwrap(), job_set);
+        }
+        assert_eq!(said(train_job(snapshot, &policies, &[])).0, wanted, "{pod}");
+    };
+    check(true, "{metadata: {labels: {a: b}, annotations: {c: d}}, spec: {nodeSelector: {a: c}}}", &[]);
+    check(true, "{spec: {tolerations: [{key: a}], schedulingGates: [{name: b}]}}", &[]);
+    let affinity = "{spec: {affinity: {podAffinity: {}}}}";
+    let wanted = "spec.runtimePatches: Forbidden: would change spec.replicatedJobs[0].template.spec.template.spec.affinity, \
+        which JobSet ml/a lets no one change once it is there";
+    check(true, affinity, &[wanted]);
+    check(false, affinity, &[]);
+}
+
+#[test]
 fn what_was_wrong_before_an_update_does_not_stop_it() {
     let wrong = "{trainer: {env: [{name: PET_NNODES, value: '1'}]}}";
     assert_eq!(review(wrong, Some(wrong)).0, [""; 0]);

@@ -5,7 +5,7 @@ use crate::{
     api,
     diagnostic::{Diagnostic, Place, Severity},
     object::{FieldPath, Gvk, ObjectRef, metadata},
-    plan::{self, Refusal, Runtime, RuntimeRef, Snapshot},
+    plan::{self, Child, Refusal, Runtime, RuntimeRef, Snapshot},
     policy::PolicySet,
     schema,
 };
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 const GENERATED: &str = "xxxxx";
 
 /// Whether the TrainJob of `snapshot` is admitted, as an update if there is an `old_train_job`. Its runtime is the pinned
-/// one if it has one. Of what is `live` only what tells which pods run is looked at. `runtimes` are those that there are:
+/// one if it has one. Of what is `live` it matters only which JobSets there are and which pods run. `runtimes` are those that there are:
 /// one of them may be meant where the one that is asked for does not exist.
 pub fn train_job(mut snapshot: Snapshot, policies: &PolicySet, runtimes: &[ObjectRef]) -> Verdict {
     give_name(&mut snapshot.train_job);
@@ -23,18 +23,21 @@ pub fn train_job(mut snapshot: Snapshot, policies: &PolicySet, runtimes: &[Objec
     if metadata(&snapshot.train_job).deletion_timestamp().is_some() {
         return Verdict::of(subject);
     }
-    let changes = changes::changes(&snapshot, policies, &subject);
+    let mut refused = changes::changes(&snapshot, policies, &subject);
+    let job_sets = changes::job_sets(&snapshot);
     // What exists already must not keep anything from being judged.
     snapshot.live.clear();
-    let mut verdict = judge(&snapshot, policies, runtimes, &subject);
-    if let Some(old) = snapshot.old_train_job.take()
-        && !verdict.is_admitted()
-    {
+    let (mut verdict, children) = judge(&snapshot, policies, runtimes, &subject);
+    let Some(old) = snapshot.old_train_job.take() else { return verdict };
+    let changed = changes::changed(&old, &snapshot.train_job);
+    let is_fixed = !job_sets.is_empty() && !changed.is_empty();
+    if is_fixed || !verdict.is_admitted() {
         snapshot.train_job = old;
-        let before = judge(&snapshot, policies, runtimes, &subject);
+        let (before, old_children) = judge(&snapshot, policies, runtimes, &subject);
         verdict.errors.retain(|error| !before.errors.contains(error));
+        refused.extend(changes::fixed(&job_sets, (&old_children, &children), &changed, &subject));
     }
-    verdict.errors.splice(0..0, changes);
+    verdict.errors.splice(0..0, refused);
     verdict
 }
 
@@ -61,8 +64,14 @@ fn give_name(train_job: &mut Value) {
     }
 }
 
-/// Everything that is wrong with the TrainJob as it stands.
-fn judge(snapshot: &Snapshot, policies: &PolicySet, runtimes: &[ObjectRef], subject: &str) -> Verdict {
+/// Everything that is wrong with the TrainJob as it stands, and what would be made for it.
+fn judge(
+    snapshot: &Snapshot,
+    policies: &PolicySet,
+    runtimes: &[ObjectRef],
+    subject: &str,
+) -> (Verdict, Vec<Child>) {
+    let mut children = Vec::new();
     let mut verdict = Verdict::of(subject.to_owned());
     verdict.errors = unreadable(&snapshot.train_job, subject);
     if let Runtime::Live(runtime) = &snapshot.runtime {
@@ -76,16 +85,17 @@ fn judge(snapshot: &Snapshot, policies: &PolicySet, runtimes: &[ObjectRef], subj
     }
     // Quantities that cannot be read would be said to be wrong again, in worse words.
     if !is_readable {
-        return verdict;
+        return (verdict, children);
     }
     match plan::dry(snapshot, policies) {
         Ok(plan) => {
             verdict.warnings.extend(plan.warnings);
-            verdict.errors.extend(plan.children.iter().flat_map(refused));
+            verdict.errors.extend(plan.children.iter().flat_map(refused_child));
+            children = plan.children;
         }
         Err(refusal) => verdict.refuse(refusal, snapshot, runtimes),
     }
-    verdict
+    (verdict, children)
 }
 
 impl Verdict {
@@ -122,7 +132,7 @@ pub(super) fn unreadable(object: &Value, name: &str) -> Vec<Diagnostic> {
 }
 
 /// Why the API server would not take an object of the plan: the TrainJob could never run.
-fn refused(child: &plan::Child) -> Vec<Diagnostic> {
+fn refused_child(child: &Child) -> Vec<Diagnostic> {
     let name = child.reference.to_string();
     let about = |error: &schema::FieldError| {
         let diagnostic = schema::diagnostics::refused(&name, error);

@@ -20,7 +20,7 @@ use crate::{
     schema,
 };
 use serde_json::Value;
-use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// One object that a resource names.
 #[derive(Debug)]
@@ -184,14 +184,13 @@ pub(crate) fn last_child(
     snapshot: &Snapshot,
     budget: &mut Budget,
 ) -> Result<Option<Child>> {
-    let whole = OnceCell::new();
-    let scope = Scope::of(fixed).with_draft(&draft).with_whole(&whole).with_loops(&named.run);
+    let scope = Scope::of(fixed).with_draft(&draft).with_whole().with_loops(&named.run);
     if !resource.taken_over.iter().all(|it| can_be_moved(&it.from, &draft.template)) {
         return child(named, resource, scope, snapshot, budget);
     }
     let begun = begun(resource, &made_once(scope, named, snapshot), budget)?;
     let Some(mut object) = begun else { return Ok(None) };
-    let mut whole = whole.into_inner().unwrap_or_else(|| draft.into_whole());
+    let mut whole = draft.into_whole();
     for TakenOver { to, from, .. } in &resource.taken_over {
         if let Some(value) = from.remove(&mut whole) {
             _ = to.set(&mut object, value);

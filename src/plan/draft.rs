@@ -14,9 +14,13 @@
 
 use crate::{
     api::ANCESTOR_LABEL,
+    cel::{self, List, Val},
     object::{find, find_mut},
 };
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+type Result<T> = std::result::Result<T, cel::Error>;
 
 /// A JobSet template in two parts.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +63,20 @@ impl Draft {
         Draft { template, pod_sets: Value::Array(pod_sets) }
     }
 
-    /// The template as a whole, with the PodSets put back.
+    /// The template as a whole, with the PodSets put back. What is put together is borrowed: nothing large is copied.
+    ///
+    /// Fails if lists and maps nest deeper than expressions can have them.
+    pub(crate) fn whole(&self) -> Result<Val<'_>> {
+        if !self.template.is_object() {
+            return Ok(Val::from_json(&self.template));
+        }
+        let jobs = self.pod_sets().iter().map(job_view).collect::<Result<Vec<_>>>()?;
+        let jobs = if jobs.is_empty() { None } else { Some(("replicatedJobs", Val::List(List::new(jobs)?))) };
+        let spec = with(self.template.get("spec"), jobs)?;
+        with(Some(&self.template), [("spec", spec)])
+    }
+
+    /// The same, moved.
     pub(crate) fn into_whole(self) -> Value {
         let Draft { mut template, pod_sets } = self;
         let jobs: Vec<Value> = match pod_sets {
@@ -159,12 +176,48 @@ fn replicated_job(mut pod_set: Value) -> Value {
     job
 }
 
-/// Without the empty list of containers that was put in for expressions: none and an empty one are equally refused.
+/// What [`replicated_job`] makes of a PodSet.
+fn job_view(pod_set: &Value) -> Result<Val<'_>> {
+    let field = |name: &str| pod_set.get(name).map_or(Val::Null, Val::from_json);
+    let job = pod_set.get("job");
+    let below = |path: &[&str]| job.and_then(|job| find(job, path));
+    let template = pod_set.get("template");
+    let pod_spec = template.and_then(|template| template.get("spec")).filter(|spec| has_no_containers(spec));
+    let template = match pod_spec.and_then(Value::as_object) {
+        None => template.map_or(Val::Null, Val::from_json),
+        Some(spec) => {
+            let fields = spec.iter().filter(|(name, _)| *name != "containers");
+            let fields = fields.map(|(name, value)| (name.as_str(), Val::from_json(value)));
+            with(template, [("spec", cel::Map::object(fields).map(Val::Map)?)])?
+        }
+    };
+    let spec = [("completions", field("count")), ("parallelism", field("count")), ("template", template)];
+    let template = with(below(&["template"]), [("spec", with(below(&["template", "spec"]), spec)?)])?;
+    let replicas = pod_set.get("replicas").map(|replicas| ("replicas", Val::from_json(replicas)));
+    with(job, [("name", field("name")), ("template", template)].into_iter().chain(replicas))
+}
+
+/// The map `base`, or an empty one if it is none, with `fields` in the place of those with the same names.
+fn with<'a>(
+    base: Option<&'a Value>,
+    fields: impl IntoIterator<Item = (&'a str, Val<'a>)>,
+) -> Result<Val<'a>> {
+    let base = base.and_then(Value::as_object).into_iter().flatten();
+    let mut all: BTreeMap<&str, Val> =
+        base.map(|(name, value)| (name.as_str(), Val::from_json(value))).collect();
+    all.extend(fields);
+    cel::Map::object(all).map(Val::Map)
+}
+
+/// Whether a pod spec has the empty list of containers that was put in for expressions. It is left out again: none and an
+/// empty one are equally refused.
+fn has_no_containers(pod_spec: &Value) -> bool {
+    pod_spec.get("containers").and_then(Value::as_array).is_some_and(Vec::is_empty)
+}
+
 fn pod_template(mut template: Value) -> Value {
-    let spec = template.get_mut("spec").and_then(Value::as_object_mut);
-    if let Some(spec) = spec
-        && spec.get("containers").and_then(Value::as_array).is_some_and(Vec::is_empty)
-    {
+    let spec = template.get_mut("spec").filter(|spec| has_no_containers(spec));
+    if let Some(spec) = spec.and_then(Value::as_object_mut) {
         spec.remove("containers");
     }
     template
@@ -206,6 +259,13 @@ mod tests {
         })
     }
 
+    /// The template as a whole, which is the same whether it is looked at or moved.
+    fn whole(draft: Draft) -> Value {
+        let view = draft.whole().unwrap().to_json(&mut cel::Budget::default()).unwrap().unwrap();
+        assert_eq!(draft.into_whole(), view);
+        view
+    }
+
     #[test]
     fn a_replicated_job_is_a_number_of_pods() {
         let draft = Draft::new(template());
@@ -230,7 +290,7 @@ mod tests {
         want["replicatedJobs"][1]["template"] = json!({"spec": {"parallelism": 1, "template": {"spec": {}}}});
         want.pointer_mut(&spec(0)).unwrap()["completions"] = json!(3);
         want.pointer_mut(&spec(1)).unwrap()["completions"] = json!(1);
-        assert_eq!(Draft::new(template()).into_whole()["spec"], want);
+        assert_eq!(whole(Draft::new(template()))["spec"], want);
     }
 
     #[test]
@@ -241,7 +301,7 @@ mod tests {
             json!({"spec": 1}),
             json!({"spec": {"replicatedJobs": [1, null, {"template": []}]}}),
         ] {
-            Draft::new(odd).into_whole();
+            whole(Draft::new(odd));
         }
     }
 }

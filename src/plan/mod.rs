@@ -48,7 +48,7 @@ use draft::Draft;
 use mutate::Work;
 use scope::{Fixed, Inputs, Live, Scope};
 use serde_json::{Value, json};
-use std::{borrow::Cow, cell::OnceCell};
+use std::borrow::Cow;
 
 /// What shall be done for a TrainJob.
 #[derive(Debug, Default)]
@@ -187,11 +187,15 @@ fn runtime_ref_of(train_job: &Value) -> Place {
 fn runtime(snapshot: &Snapshot) -> Result<&Value, Refusal> {
     let wanted = RuntimeRef::of(&snapshot.train_job);
     let place = || runtime_ref_of(&snapshot.train_job);
-    let Some(object) = wanted.object(metadata(&snapshot.train_job).namespace()) else {
+    if !wanted.is_supported() {
         let message = format!("unsupported runtime: {}.{}", wanted.kind, wanted.group);
         let help = "TrainingRuntime and ClusterTrainingRuntime of trainer.kubeflow.org are supported";
         let diagnostic = Diagnostic::error(codes::UNSUPPORTED_RUNTIME, place(), message).help(help);
         return Err(Refusal::Unsupported(Box::new(diagnostic)));
+    }
+    let object = || {
+        let object = wanted.object(metadata(&snapshot.train_job).namespace());
+        object.map_or_else(|| wanted.name.clone(), |object| object.to_string())
     };
     match &snapshot.runtime {
         Runtime::Pinned(runtime) | Runtime::Live(runtime)
@@ -200,11 +204,11 @@ fn runtime(snapshot: &Snapshot) -> Result<&Value, Refusal> {
             Ok(runtime)
         }
         Runtime::Pinned(_) | Runtime::Live(_) => {
-            let message = format!("{object} has no spec");
+            let message = format!("{} has no spec", object());
             Err(Refusal::Refused(vec![Diagnostic::error(codes::MISSING_OBJECT, place(), message)]))
         }
         Runtime::Missing => {
-            let message = format!("{object} is not there");
+            let message = format!("{} is not there", object());
             let help = "it must be created before the TrainJob can run";
             let diagnostic = Diagnostic::error(codes::MISSING_OBJECT, place(), message).help(help);
             Err(Refusal::Waiting(Box::new(diagnostic)))
@@ -351,9 +355,8 @@ fn children(
     due.sort_by_key(|(fixed, ..)| fixed.policy.slot == Some(Slot::Workload));
     let last = due.pop();
     let mut children = Vec::with_capacity(due.len() + 1);
-    let whole = OnceCell::new();
     for (fixed, resource, named) in due {
-        let scope = Scope::of(fixed).with_draft(&draft).with_whole(&whole).with_loops(&named.run);
+        let scope = Scope::of(fixed).with_draft(&draft).with_whole().with_loops(&named.run);
         children.extend(children::child(named, resource, scope, snapshot, budget)?);
     }
     if let Some((fixed, resource, named)) = last {

@@ -237,17 +237,18 @@ impl Writes<'_> {
     where
         P: Copy + fmt::Display + Into<FieldPath>,
     {
+        let changes = before.as_ref() != after;
         let by = By { policy: Arc::clone(self.policy), rule: Arc::clone(&self.rule.name), place };
-        if self.rule.on_conflict != OnConflict::Override
-            && before.as_ref() != after
-            && let Some(other) = self.trace.by_another(self.policy, self.target, path)
-        {
-            if self.rule.on_conflict == OnConflict::Keep {
-                return self.undo.push((path.into(), before));
-            }
-            self.failure.get_or_insert_with(|| conflict(&by, &path.into(), other));
-        }
         self.trace.record(by, self.target, path, before);
+        if !changes || self.rule.on_conflict == OnConflict::Override {
+            return;
+        }
+        let Some((write, other)) = self.trace.conflict() else { return };
+        if self.rule.on_conflict == OnConflict::Keep {
+            self.undo.push((path.into(), self.trace.take_back()));
+        } else {
+            self.failure.get_or_insert_with(|| conflict(write, other));
+        }
     }
 
     /// Puts back what is to be kept; fails if there was a conflict.
@@ -267,15 +268,16 @@ impl Writes<'_> {
     }
 }
 
-fn conflict(by: &By, path: &FieldPath, other: Written<'_>) -> Failure {
+fn conflict(write: Written<'_>, other: Written<'_>) -> Failure {
     let message = format!(
-        "`{}` of policy `{}` and `{}` of policy `{}` write different values to `{path}`",
-        by.rule,
-        by.policy,
+        "`{}` of policy `{}` and `{}` of policy `{}` write different values to `{}`",
+        write.rule(),
+        write.policy(),
         other.rule(),
         other.policy(),
+        write.path(),
     );
-    let place = by.place.span(path).map_or(diagnostic::Place::Nowhere, diagnostic::Place::Source);
+    let place = write.span().map_or(diagnostic::Place::Nowhere, diagnostic::Place::Source);
     let help = "the later rule may say `onConflict: Override` or `onConflict: Keep`";
     let diagnostic = Diagnostic::error(codes::CONFLICT, place, message).help(help);
     Box::new(match other.span() {

@@ -130,16 +130,23 @@ pub(crate) struct Scope<'s, 'p> {
     pub(crate) fixed: &'s Fixed<'p>,
     /// What rules change; absent where names of it do not exist.
     draft: Option<&'s Draft>,
-    /// The template with its replicated jobs back, where that is what `template` means; put together when it is asked for.
-    whole: Option<&'s OnceCell<Value>>,
+    /// Whether `template` means the template with its replicated jobs back.
+    whole: bool,
     pod_set: Option<&'s Value>,
     container: Option<&'s Value>,
     /// The values of loop variables, outermost first.
-    loops: &'s [Value],
+    loops: Loops<'s>,
     /// Where fresh random bytes come from, if an object is made.
     random: Option<Random<'s>>,
     /// Variables that read what rules change.
     variables: Cells<'s>,
+}
+
+/// The values of loop variables.
+#[derive(Clone, Copy)]
+enum Loops<'s> {
+    Json(&'s [Value]),
+    Values(&'s [Val<'s>]),
 }
 
 impl<'s, 'p: 's> Scope<'s, 'p> {
@@ -148,10 +155,10 @@ impl<'s, 'p: 's> Scope<'s, 'p> {
         Scope {
             fixed,
             draft: None,
-            whole: None,
+            whole: false,
             pod_set: None,
             container: None,
-            loops: &[],
+            loops: Loops::Json(&[]),
             random: None,
             variables: Cells::default(),
         }
@@ -164,14 +171,20 @@ impl<'s, 'p: 's> Scope<'s, 'p> {
     }
 
     /// With `template` as a whole.
-    pub(crate) fn with_whole(mut self, whole: &'s OnceCell<Value>) -> Self {
-        self.whole = Some(whole);
+    pub(crate) fn with_whole(mut self) -> Self {
+        self.whole = true;
         self
     }
 
     /// Within loops.
     pub(crate) fn with_loops(mut self, loops: &'s [Value]) -> Self {
-        self.loops = loops;
+        self.loops = Loops::Json(loops);
+        self
+    }
+
+    /// The same where what the loops go over stays as it is.
+    pub(crate) fn with_values(mut self, loops: &'s [Val<'s>]) -> Self {
+        self.loops = Loops::Values(loops);
         self
     }
 
@@ -203,10 +216,10 @@ impl<'s, 'p: 's> Bindings<'s> for Scope<'s, 'p> {
     fn get(&self, slot: usize, budget: &mut Budget) -> Result<Val<'s>> {
         let value = |value: Option<&'s Value>| value.map(Val::from_json).ok_or_else(|| unbound(slot));
         match slot {
-            slot::TEMPLATE => value(self.draft.map(|draft| match self.whole {
-                Some(whole) => whole.get_or_init(|| draft.clone().into_whole()),
-                None => &draft.template,
-            })),
+            slot::TEMPLATE => match self.draft {
+                Some(draft) if self.whole => draft.whole(),
+                draft => value(draft.map(|draft| &draft.template)),
+            },
             slot::POD_SETS => value(self.draft.map(|draft| &draft.pod_sets)),
             slot::POD_SET => value(self.pod_set),
             slot::CONTAINER => value(self.container),
@@ -220,7 +233,12 @@ impl<'s, 'p: 's> Bindings<'s> for Scope<'s, 'p> {
                 let Policy { resources, references, .. } = self.fixed.policy;
                 let first_loop = first_resource + resources.len() + references.len();
                 match slot {
-                    _ if slot >= first_loop => value(self.loops.get(slot - first_loop)),
+                    _ if slot >= first_loop => match self.loops {
+                        Loops::Json(values) => value(values.get(slot - first_loop)),
+                        Loops::Values(values) => {
+                            values.get(slot - first_loop).cloned().ok_or_else(|| unbound(slot))
+                        }
+                    },
                     _ if (first_variable..first_resource).contains(&slot) => {
                         self.variable(slot - first_variable, slot, budget)
                     }

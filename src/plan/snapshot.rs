@@ -88,19 +88,41 @@ pub struct Config {
     pub namespace: String,
     /// The DNS domain of the cluster.
     pub cluster_domain: String,
+    /// The Service, in its namespace, by which its servers are reached.
+    pub service: String,
+    /// The port of the server that TrainJobs tell their progress.
+    pub status_port: u16,
+    /// Who vouches for the certificate of its servers, PEM; empty as long as that is not known.
+    pub certificate_authorities: String,
+    /// The names of the feature gates that are on.
+    pub feature_gates: BTreeSet<String>,
 }
 
 impl Config {
     /// The settings as expressions read them.
     pub(crate) fn tree(&self) -> Value {
-        json!({ "namespace": self.namespace, "clusterDomain": self.cluster_domain })
+        json!({
+            "certificateAuthorities": self.certificate_authorities,
+            "clusterDomain": self.cluster_domain,
+            "featureGates": self.feature_gates,
+            "namespace": self.namespace,
+            "service": self.service,
+            "statusPort": self.status_port,
+        })
     }
 }
 
 impl Default for Config {
-    /// Upstream's namespace, and Kubernetes' domain.
+    /// Upstream's names and port, and Kubernetes' domain.
     fn default() -> Self {
-        Config { namespace: "kubeflow-system".to_owned(), cluster_domain: "cluster.local".to_owned() }
+        Config {
+            namespace: "kubeflow-system".to_owned(),
+            cluster_domain: "cluster.local".to_owned(),
+            service: "kubeflow-trainer-controller-manager".to_owned(),
+            status_port: 10443,
+            certificate_authorities: String::new(),
+            feature_gates: BTreeSet::new(),
+        }
     }
 }
 
@@ -126,14 +148,17 @@ impl RuntimeRef {
         }
     }
 
+    /// Whether such a kind of runtime exists.
+    pub fn is_supported(&self) -> bool {
+        self.group == api::GROUP && matches!(self.kind.as_str(), "TrainingRuntime" | "ClusterTrainingRuntime")
+    }
+
     /// The runtime as an object, for a TrainJob in `namespace`; none if no such kind of runtime exists.
     pub fn object(&self, namespace: Option<&str>) -> Option<ObjectRef> {
-        let namespace = match self.kind.as_str() {
-            _ if self.group != api::GROUP => return None,
-            "TrainingRuntime" => namespace.map(str::to_owned),
-            "ClusterTrainingRuntime" => None,
-            _ => return None,
-        };
+        if !self.is_supported() {
+            return None;
+        }
+        let namespace = namespace.filter(|_| self.kind == "TrainingRuntime").map(str::to_owned);
         let api_version = format!("{}/{}", api::GROUP, api::VERSION);
         Some(ObjectRef { gvk: Gvk::new(api_version, &*self.kind), namespace, name: self.name.clone() })
     }

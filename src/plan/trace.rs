@@ -58,6 +58,7 @@ pub(super) enum Place {
 }
 
 impl Trace {
+    /// Notes a change.
     pub(super) fn record(&mut self, by: By, target: Target, path: impl fmt::Display, before: Option<Value>) {
         let start = self.paths.len();
         // A `String` takes any text.
@@ -65,23 +66,26 @@ impl Trace {
         self.notes.push(Note { by, target, path: start..self.paths.len(), before });
     }
 
+    /// Takes the last change out again; what was there before it.
+    pub(super) fn take_back(&mut self) -> Option<Value> {
+        let Note { path, before, .. } = self.notes.pop()?;
+        self.paths.truncate(path.start);
+        before
+    }
+
     /// The changes, in order.
     pub fn writes(&self) -> impl DoubleEndedIterator<Item = Written<'_>> + ExactSizeIterator {
         self.notes.iter().map(|note| Written { trace: self, note })
     }
 
-    /// The last change of another policy to the same field.
-    pub(super) fn by_another(
-        &self,
-        policy: &str,
-        target: Target,
-        path: impl fmt::Display,
-    ) -> Option<Written<'_>> {
-        let by_another = |it: &Written<'_>| *it.note.by.policy != *policy && it.note.target == target;
-        let mut others = self.writes().rev().filter(by_another).peekable();
-        others.peek()?;
-        let path = path.to_string();
-        others.find(|it| it.text() == path)
+    /// The last change, and the last one before it of another policy to the same field, if there is one.
+    pub(super) fn conflict(&self) -> Option<(Written<'_>, Written<'_>)> {
+        let mut writes = self.writes().rev();
+        let last = writes.next()?;
+        let is_other = |it: &Written<'_>| {
+            it.target() == last.target() && it.policy() != last.policy() && it.text() == last.text()
+        };
+        Some((last, writes.find(is_other)?))
     }
 }
 
@@ -130,7 +134,7 @@ impl<'t> Written<'t> {
 
 impl Place {
     /// Where it is said what stands at `path`.
-    pub(super) fn span(&self, path: &FieldPath) -> Option<Span> {
+    fn span(&self, path: &FieldPath) -> Option<Span> {
         match self {
             Place::Nowhere => None,
             Place::Span(span) => Some(span.clone()),

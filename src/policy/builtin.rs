@@ -20,6 +20,7 @@ pub const POLICIES: &[(&str, &str)] = &[
     ("torch-elastic.yaml", include_str!("../../policies/torch-elastic.yaml")),
     ("torch.yaml", include_str!("../../policies/torch.yaml")),
     ("torchtune.yaml", include_str!("../../policies/torchtune.yaml")),
+    ("trainjob-status.yaml", include_str!("../../policies/trainjob-status.yaml")),
     ("volcano.yaml", include_str!("../../policies/volcano.yaml")),
     ("workload.yaml", include_str!("../../policies/workload.yaml")),
     ("xgboost.yaml", include_str!("../../policies/xgboost.yaml")),

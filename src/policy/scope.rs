@@ -175,7 +175,19 @@ fn load_types() -> Types {
             ("template", pod_template, true),
         ],
     );
-    let config = object(&mut schemas, "Config", &[("clusterDomain", text, true), ("namespace", text, true)]);
+    let texts = schemas.add_facts(None, &json!("[]string")).unwrap_or(none);
+    let config = object(
+        &mut schemas,
+        "Config",
+        &[
+            ("certificateAuthorities", text, true),
+            ("clusterDomain", text, true),
+            ("featureGates", texts, true),
+            ("namespace", text, true),
+            ("service", text, true),
+            ("statusPort", number, true),
+        ],
+    );
     Types {
         schemas: Arc::new(schemas),
         template,

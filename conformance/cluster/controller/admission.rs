@@ -6,98 +6,32 @@ use std::process::Command;
 use http::Request;
 use http_body_util::BodyExt as _;
 use kube::Client;
-use kube::api::{Api, DynamicObject};
-use kube::core::{ApiResource, GroupVersionKind};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use super::serving_client::NAME;
-use super::support::{Cluster, Namespace, WEBHOOKS, api_server, ask, runtime, train_job};
-use crate::support::eventually;
-use crate::testbed::ADMIN;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
-/// The webhooks: verb, webhook, resource, whether a label on the object leaves it out.
-const OF: [(&str, &str, &str, bool); 4] = [
-    ("mutate", "defaulter.trainjob", "trainjobs", false),
-    ("validate", "validator.trainjob", "trainjobs", false),
-    ("validate", "validator.trainingruntime", "trainingruntimes", true),
-    ("validate", "validator.clustertrainingruntime", "clustertrainingruntimes", true),
-];
+use super::support::{Cluster, Namespace, api_server, ask, runtime, train_job};
+use crate::support::{chain, eventually};
+use crate::testbed::{ADMIN, Options};
 
 /// A control plane whose API server asks the controller on it.
 async fn shared() -> &'static Cluster {
     static SHARED: OnceCell<Cluster> = OnceCell::const_new();
-    SHARED.get_or_init(start).await
+    SHARED.get_or_init(async || start(&api_server()).await).await
 }
 
-async fn start() -> Cluster {
-    let cluster = Cluster::without_controller(&api_server());
-    let namespace = cluster.namespace("kubeflow-system").await;
-    let folder = cluster.control_plane.folder().join("webhooks");
-    fs::create_dir_all(&folder).expect("makes a folder");
-    let authority = certificate(&folder);
-    let path = |name: &str| folder.join(name).to_str().expect("is text").to_owned();
-    let text = "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\ncertManagement: {enable: false}\n";
-    fs::write(path("config.yaml"), text).expect("writes");
-    let flags = [WEBHOOKS, "127.0.0.1:0", "--config", &path("config.yaml"), "--cert-dir", &path("")]
-        .map(str::to_owned);
+/// A control plane whose API server asks the controller on it, ready.
+pub(super) async fn start(options: &Options) -> Cluster {
+    let cluster = Cluster::without_controller(options);
+    let flags = cluster.control_plane.webhook_flags().unwrap_or_else(|error| panic!("{}", chain(&error)));
     let mut cluster = cluster.with_flags(flags.each_ref().map(String::as_str));
     cluster.launch();
     let address = cluster.address("webhooks").await;
-    configure(&namespace, &address, &authority).await;
+    let port = address.rsplit(':').next().and_then(|port| port.parse().ok()).expect("has a port");
+    let configured = cluster.control_plane.configure_webhooks(&cluster.client().await, port).await;
+    configured.unwrap_or_else(|error| panic!("{}", chain(&error)));
     let health = cluster.address("/healthz and /readyz").await;
     eventually("it is ready", async || (ask(&health, "/readyz") == "HTTP/1.1 200 OK").then_some(())).await;
     cluster
-}
-
-/// Writes a certificate for this machine into `folder`; returns that of its authority.
-fn certificate(folder: &std::path::Path) -> String {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("draws")).expect("signs");
-    let params = CertificateParams::new([NAME.to_owned(), "127.0.0.1".to_owned()]).expect("are names");
-    let key = KeyPair::generate().expect("draws");
-    let signed = params.signed_by(&key, &authority).expect("signs");
-    fs::write(folder.join("tls.crt"), signed.pem()).expect("writes");
-    fs::write(folder.join("tls.key"), key.serialize_pem()).expect("writes");
-    authority.pem()
-}
-
-/// The configurations as the chart has them, but by address.
-async fn configure(namespace: &Namespace, address: &str, authority: &str) {
-    for (kind, name, verb) in [
-        ("MutatingWebhookConfiguration", "defaulter.trainer.kubeflow.org", "mutate"),
-        ("ValidatingWebhookConfiguration", "validator.trainer.kubeflow.org", "validate"),
-    ] {
-        let webhook = |(verb, webhook, resource, optional): (&str, &str, &str, bool)| {
-            let path = format!("{verb}-trainer-kubeflow-org-v1alpha1-{}", resource.trim_end_matches('s'));
-            let selector = json!({ "matchExpressions": [
-                { "key": "trainer.kubeflow.org/webhook-validation", "operator": "NotIn", "values": ["disabled"] },
-            ] });
-            json!({
-                "name": format!("{webhook}.trainer.kubeflow.org"), "admissionReviewVersions": ["v1"],
-                "sideEffects": "None", "failurePolicy": "Fail",
-                "objectSelector": if optional { selector } else { json!({}) },
-                "clientConfig": { "url": format!("https://{address}/{path}"), "caBundle": STANDARD.encode(authority) },
-                "rules": [{
-                    "apiGroups": ["trainer.kubeflow.org"], "apiVersions": ["v1alpha1"], "resources": [resource],
-                    "operations": ["CREATE", "UPDATE"],
-                }],
-            })
-        };
-        let webhooks: Vec<Value> = OF.into_iter().filter(|it| it.0 == verb).map(webhook).collect();
-        let kind_of = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", kind);
-        let api: Api<DynamicObject> =
-            Api::all_with(namespace.client.clone(), &ApiResource::from_gvk(&kind_of));
-        let value = json!({
-            "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": { "name": name },
-            "webhooks": webhooks,
-        });
-        namespace.create(&api, value).await;
-    }
 }
 
 /// What the API server answers.

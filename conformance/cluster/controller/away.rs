@@ -122,7 +122,7 @@ async fn trainjobs_that_fail_for_ever_hold_up_nobody_and_tell_it_once() {
     // A label that the API server refuses is refused at every try.
     namespace
         .create_runtime("bad", |it| {
-            it["spec"]["template"]["metadata"] = json!({ "labels": { "a": "no label!" } })
+            it["spec"]["template"]["metadata"] = json!({ "labels": { "a": "no label!" } });
         })
         .await;
     for number in 0..BAD {

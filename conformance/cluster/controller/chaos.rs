@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use kube::api::{Api, DynamicObject, ListParams};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::support::{Cluster, Namespace, api_server, endless, message, settle};
 use crate::proxy::{Proxy, Random};
-use crate::support::{condition, everything, objects};
+use crate::support::{condition, eventually, everything, objects};
 use crate::testbed::Options;
 use crate::testbed::audit::{Mark, Request};
 
@@ -130,12 +131,12 @@ fn name(number: usize) -> String {
 }
 
 /// Creates the TrainJobs one by one, and resumes those that are to be.
-async fn create_jobs(namespace: &Namespace, count: usize, every: Duration) {
-    for number in 0..count {
+async fn create_jobs(namespace: &Namespace, numbers: Range<usize>, every: Duration) {
+    for number in numbers.clone() {
         namespace.create_job(&name(number), |job| Sort::of(number).change(job)).await;
         tokio::time::sleep(every).await;
     }
-    for number in (0..count).filter(|number| Sort::of(*number) == Sort::Resumed) {
+    for number in numbers.filter(|number| Sort::of(*number) == Sort::Resumed) {
         let resume = json!({ "spec": { "suspend": false } });
         namespace.merge(&namespace.train_jobs(), &name(number), &resume).await;
     }
@@ -220,10 +221,15 @@ async fn nothing_is_lost_or_doubled(cluster: &Cluster, namespace: &Namespace, co
     let written = requests.iter().filter(|it| it.resource == "secrets" && it.writes() && it.status < 300);
     let names: Vec<&str> = written.map(|it| it.name.as_str()).collect();
     assert_eq!(names.len(), names.iter().collect::<BTreeSet<_>>().len(), "a key is written once: {names:?}");
-    settle().await;
-    let mark = cluster.mark();
-    settle().await;
-    assert_eq!(cluster.writes(mark), [], "all is as it should be");
+    // What failed last is tried again once more, and a watch that was cut comes back, in up to half a minute.
+    eventually("nothing is written any more", async || {
+        let mark = cluster.mark();
+        settle().await;
+        let writes = cluster.writes(mark);
+        writes.iter().for_each(|write| println!("still written: {write}"));
+        writes.is_empty().then_some(())
+    })
+    .await;
     no_panic(cluster);
 }
 
@@ -256,7 +262,7 @@ async fn killed_at_any_moment_it_ends_every_trainjob_rightly() {
     create_runtimes(&namespace).await;
     let creating = {
         let namespace = namespace.clone();
-        tokio::spawn(async move { create_jobs(&namespace, size.jobs, Duration::from_millis(300)).await })
+        tokio::spawn(async move { create_jobs(&namespace, 0..size.jobs, Duration::from_millis(300)).await })
     };
     kill(&mut cluster, size.kills, &random).await;
     creating.await.expect("creates all");
@@ -303,14 +309,16 @@ async fn through_a_bad_network_and_restarts_of_the_api_server_every_trainjob_end
     cluster = cluster.with_kubeconfig(&proxy.kubeconfig);
     proxy.be_bad(true);
     cluster.launch();
-    create_jobs(&namespace, size.jobs, Duration::from_millis(50)).await;
+    let half = size.jobs / 2;
+    create_jobs(&namespace, 0..half, Duration::from_millis(50)).await;
     let playing = tokio::spawn(play_job_sets(namespace.clone()));
     for _ in 0..(size.kills / 10).max(2) {
         kill(&mut cluster, 3, &random).await;
         let restarted = cluster.control_plane.restart_api_server(&options).await;
         restarted.unwrap_or_else(|error| panic!("{}", crate::support::chain(&error)));
     }
-    // It must come to an end also as long as things go wrong, but for what only time can tell.
+    // These are not helped by a restart, and things go on going wrong until all have ended.
+    create_jobs(&namespace, half..size.jobs, Duration::from_millis(50)).await;
     all_end(&namespace, size.jobs).await;
     println!("{} faults", proxy.faults());
     assert!(proxy.faults() > 20, "{} faults", proxy.faults());

@@ -4,11 +4,13 @@
 
 use std::fs;
 
-use kube::api::{DynamicObject, PostParams};
+use k8s_openapi::api::core::v1::Namespace as CoreNamespace;
+use kube::api::{Api, DeleteParams, DynamicObject, PostParams};
 use serde_json::{Value, json};
 
+use super::policies::Folder;
 use super::support::{Cluster, Namespace, api_server, message, runtime, settle, train_job};
-use crate::support::{condition, eventually, object};
+use crate::support::{chain, condition, eventually, object};
 
 /// The most resident memory that all of it may cost, in bytes. A build without optimisation begins with 25 MiB.
 const PEAK: u64 = 96 << 20;
@@ -27,6 +29,17 @@ struct Poison {
     runtime: fn(&mut Value),
     job: fn(&mut Value),
     fate: Fate,
+}
+
+impl Poison {
+    /// The runtime and the TrainJob.
+    fn objects(&self) -> (Value, Value) {
+        let (mut runtime, mut job) = (runtime(self.name), train_job(self.name));
+        (self.runtime)(&mut runtime);
+        job["spec"]["runtimeRef"]["name"] = json!(self.name);
+        (self.job)(&mut job);
+        (runtime, job)
+    }
 }
 
 const MOST: i32 = i32::MAX;
@@ -172,12 +185,8 @@ async fn poison_is_answered_memory_stays_flat_and_others_go_on() {
     println!("resident before: {} KiB", memory(process, "VmRSS") >> 10);
     let poisons = poisons();
     for poison in &poisons {
-        let mut runtime = runtime(poison.name);
-        (poison.runtime)(&mut runtime);
+        let (runtime, job) = poison.objects();
         namespace.create(&namespace.runtimes(), runtime).await;
-        let mut job = train_job(poison.name);
-        job["spec"]["runtimeRef"]["name"] = json!(poison.name);
-        (poison.job)(&mut job);
         namespace.create(&namespace.train_jobs(), job).await;
     }
     namespace.create_job("after", |_| {}).await;
@@ -212,6 +221,42 @@ async fn poison_is_answered_memory_stays_flat_and_others_go_on() {
     assert!(!log.contains("panic"), "{log}");
     namespace.create_job("in-the-end", |_| {}).await;
     namespace.job_set("in-the-end").await;
+}
+
+/// Creates an object; returns why it was refused.
+async fn refusal(api: &Api<DynamicObject>, value: Value) -> Option<String> {
+    match api.create(&PostParams::default(), &object(value)).await {
+        Ok(_) => None,
+        Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => Some(status.message),
+        Err(error) => panic!("{}", chain(&error)),
+    }
+}
+
+#[tokio::test]
+async fn with_webhooks_poison_is_refused_with_its_reason_or_becomes_of_it_what_did_without() {
+    let mut cluster = super::admission::start(&api_server()).await;
+    let namespace = cluster.namespace("poison").await;
+    for poison in poisons() {
+        let (runtime, job) = poison.objects();
+        let refused = match refusal(&namespace.runtimes(), runtime).await {
+            None => refusal(&namespace.train_jobs(), job).await,
+            refused => refused,
+        };
+        println!("{}: {}", poison.name, refused.as_deref().unwrap_or("accepted"));
+        match (&poison.fate, refused) {
+            (_, None) => is_as_fated(&namespace, &poison).await,
+            (Blocked(why), Some(said)) => assert!(said.contains(why), "{}: {said}", poison.name),
+            // Without webhooks it is put right; with them its author hears of it.
+            (Runs, Some(said)) => assert!(said.contains(": Invalid value: "), "{}: {said}", poison.name),
+        }
+    }
+    namespace.create_runtime("plain", |_| {}).await;
+    namespace.create_job("after", |_| {}).await;
+    namespace.job_set("after").await;
+    let peak = memory(cluster.controller().id(), "VmHWM");
+    println!("resident at most {} KiB", peak >> 10);
+    assert!(peak < PEAK, "{peak} bytes");
+    assert!(!cluster.log().contains("panic"));
 }
 
 /// What a JobSet's controller should never say.
@@ -261,10 +306,9 @@ spec:
 
 #[tokio::test]
 async fn parameters_of_a_config_map_that_changes_reach_suspended_trainjobs_and_wrong_ones_block_them() {
-    let folder = std::env::temp_dir().join(format!("trainmaster-parameters-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("makes a folder");
-    fs::write(folder.join("greeting.yaml"), GREETING).expect("writes a policy");
-    let flags = ["--policy-dir", folder.to_str().expect("a path in UTF-8")];
+    let folder = Folder::new("parameters");
+    folder.write("greeting.yaml", GREETING);
+    let flags = ["--policy-dir", folder.0.to_str().expect("a path in UTF-8")];
     let mut cluster = Cluster::without_controller(&api_server()).with_flags(flags);
     cluster.start_controller().await;
     let namespace = cluster.namespace("parameters").await;
@@ -291,7 +335,6 @@ async fn parameters_of_a_config_map_that_changes_reach_suspended_trainjobs_and_w
     namespace.once_is_not("greets", "Blocked").await;
     namespace.delete(&maps, "greetings").await;
     greets("hello").await;
-    fs::remove_dir_all(folder).expect("removes the folder");
 }
 
 #[tokio::test]
@@ -306,9 +349,8 @@ async fn a_namespace_that_is_going_away_is_left_in_peace() {
         })
         .await;
     namespace.once_is("late", "Blocked").await;
-    let namespaces: kube::Api<k8s_openapi::api::core::v1::Namespace> =
-        kube::Api::all(namespace.client.clone());
-    namespaces.delete("going", &kube::api::DeleteParams::default()).await.expect("is deleted");
+    let namespaces: Api<CoreNamespace> = Api::all(namespace.client.clone());
+    namespaces.delete("going", &DeleteParams::default()).await.expect("is deleted");
     let mut late = runtime("late");
     late["kind"] = json!("ClusterTrainingRuntime");
     let mark = cluster.mark();
@@ -338,9 +380,8 @@ async fn a_namespace_is_emptied_with_trainjobs_in_it() {
     for number in 0..5 {
         namespace.job_set(&format!("job-{number}")).await;
     }
-    let namespaces: kube::Api<k8s_openapi::api::core::v1::Namespace> =
-        kube::Api::all(namespace.client.clone());
-    namespaces.delete("emptied", &kube::api::DeleteParams::default()).await.expect("is deleted");
+    let namespaces: Api<CoreNamespace> = Api::all(namespace.client.clone());
+    namespaces.delete("emptied", &DeleteParams::default()).await.expect("is deleted");
     eventually("the namespace is gone", async || {
         namespaces.get_opt("emptied").await.expect("answers").is_none().then_some(())
     })

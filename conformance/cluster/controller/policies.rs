@@ -32,16 +32,16 @@ spec:
 }
 
 /// A folder that goes with the test.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
-    fn new() -> Self {
-        let folder = std::env::temp_dir().join(format!("trainmaster-policies-{}", std::process::id()));
+    pub(super) fn new(test: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("trainmaster-{test}-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("makes a folder");
         Self(folder)
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(super) fn write(&self, name: &str, text: &str) {
         fs::write(self.0.join(name), text).expect("writes a policy");
     }
 }
@@ -54,7 +54,7 @@ impl Drop for Folder {
 
 #[tokio::test]
 async fn a_bad_policy_takes_nobody_down_and_a_new_one_serves_without_a_restart() {
-    let folder = Folder::new();
+    let folder = Folder::new("policies");
     folder.write("first.yaml", &policy("first", "one"));
     let flags = ["--policy-dir", folder.0.to_str().expect("a path in UTF-8")];
     let mut cluster = Cluster::without_controller(&api_server()).with_flags(flags);

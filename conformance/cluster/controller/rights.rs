@@ -4,14 +4,19 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kube::Client;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
+use trainmaster::api::{GROUP, VERSION};
 
-use super::support::{Cluster, Namespace, endless};
+use super::serving_client::request;
+use super::support::{Cluster, Namespace, WEBHOOKS, endless, train_job};
 use crate::support::{chain, eventually, everything, object, objects};
 use crate::testbed::audit::{Mark, Request};
-use crate::testbed::{CONTROLLER, Options, manifests, users};
+use crate::testbed::{CONTROLLER, ControlPlane, Options, manifests, users};
 
 const NAMESPACE: &str = "kubeflow-system";
 const ACCOUNT: &str = "kubeflow-trainer-controller-manager";
@@ -40,29 +45,89 @@ const UNUSED: &[&str] = &[
     "watch workloads.scheduling.k8s.io",
 ];
 
+/// The controller's service account, as the API server calls it.
+pub(crate) fn account() -> String {
+    format!("system:serviceaccount:{NAMESPACE}:{ACCOUNT}")
+}
+
 #[tokio::test]
 async fn train_jobs_of_all_kinds_end_well_under_exactly_the_rules_that_are_printed() {
-    let account = format!("system:serviceaccount:{NAMESPACE}:{ACCOUNT}");
+    let account = account();
     let options = Options {
         audited: vec![account.clone()],
         admission_plugins: vec!["OwnerReferencesPermissionEnforcement"],
         ..everything()
     };
-    let mut cluster = Cluster::without_controller(&options);
+    let mut cluster = Cluster::without_controller(&options).with_flags([
+        WEBHOOKS,
+        "127.0.0.1:0",
+        "--leader-elect",
+        "--feature-gates=TrainJobStatus=true",
+        "--status-bind-address=127.0.0.1:0",
+    ]);
     let client = cluster.client().await;
     cluster.namespace(NAMESPACE).await;
     let granted = grant(&client).await;
     become_the_account(&cluster, &client).await;
+    apply_webhooks(&client).await;
     apply_runtimes(&client).await;
     cluster.start_controller().await;
     let namespace = cluster.namespace("rights").await;
     run(&namespace).await;
+    ask_servers(&cluster, &client).await;
     let asked = cluster.control_plane.audit().requests(&account, Mark::default()).expect("reads the log");
     let refused: Vec<&Request> = asked.iter().filter(|request| request.status == 403).collect();
     assert!(refused.is_empty(), "{refused:#?}");
     let used: BTreeSet<String> = asked.iter().flat_map(verbs).collect();
     let unused: BTreeSet<&str> = granted.difference(&used).map(String::as_str).collect();
     assert_eq!(unused, UNUSED.iter().copied().collect(), "granted, and never asked for");
+}
+
+/// The Secret and the webhook configurations that an installation has. They are asked about nothing: nobody resolves the
+/// name of the Service here.
+async fn apply_webhooks(client: &Client) {
+    let mut objects = manifests::read(&repository("charts/kustomize/manager.yaml")).expect("is YAML");
+    objects.retain(|it| it["kind"] == "Secret" || it["webhooks"].is_array());
+    let configurations = objects.iter_mut().filter(|it| it["webhooks"].is_array());
+    for webhook in configurations.filter_map(|it| it["webhooks"].as_array_mut()).flatten() {
+        webhook["rules"][0]["apiGroups"] = json!(["nobody.example.dev"]);
+    }
+    assert_eq!(objects.len(), 3, "{objects:#?}");
+    manifests::apply(client, &objects).await.unwrap_or_else(|error| panic!("{}", chain(&error)));
+}
+
+/// Asks the webhooks, as the API server does, about TrainJobs whose runtimes are not known: they are looked for. And tells of
+/// progress, with a token that is looked at.
+async fn ask_servers(cluster: &Cluster, client: &Client) {
+    let gvk = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration");
+    let configurations: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&gvk));
+    let configuration = configurations.get("validator.trainer.kubeflow.org").await.expect("is there");
+    let bundle = configuration.data["webhooks"][0]["clientConfig"]["caBundle"].as_str().expect("is injected");
+    let bundle = STANDARD.decode(bundle).expect("is base64");
+    let address = cluster.address("webhooks").await;
+    for kind in ["TrainingRuntime", "ClusterTrainingRuntime"] {
+        let mut job = train_job("asked");
+        job["metadata"]["namespace"] = json!("rights");
+        job["spec"]["runtimeRef"] = json!({ "name": "unknown", "kind": kind, "apiGroup": GROUP });
+        let review = json!({
+            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+            "request": {
+                "uid": "1", "operation": "CREATE", "namespace": "rights", "name": "asked", "object": job,
+                "kind": { "group": GROUP, "version": VERSION, "kind": "TrainJob" },
+                "resource": { "group": GROUP, "version": VERSION, "resource": "trainjobs" },
+                "userInfo": {}, "options": null, "oldObject": null, "dryRun": false,
+            },
+        });
+        let head = "POST /validate-trainer-kubeflow-org-v1alpha1-trainjob HTTP/1.1\r\nContent-Type: application/json";
+        let answer = request(&bundle, &address, head, review.to_string().as_bytes()).await.expect("answers");
+        assert!(answer.status == 200 && answer.body.contains("\"allowed\":false"), "{answer:?}");
+    }
+    let path = format!("/apis/{GROUP}/{VERSION}/namespaces/rights/trainjobs/late/status");
+    let head =
+        format!("POST {path} HTTP/1.1\r\nAuthorization: Bearer none\r\nContent-Type: application/json");
+    let address = cluster.address("progress").await;
+    let answer = request(&bundle, &address, &head, b"{}").await.expect("answers");
+    assert_eq!(answer.status, 403, "{answer:?}");
 }
 
 /// The shipped runtimes, one of them as upstream before v2.3 left it, and one of another MPI.
@@ -90,7 +155,8 @@ async fn run(namespace: &Namespace) {
         namespace.create_job(gang, |it| it["spec"]["runtimeRef"]["name"] = json!(gang)).await;
     }
     namespace.create_runtime("plain", endless).await;
-    namespace.create_job("late", |it| it["spec"]["activeDeadlineSeconds"] = json!(1)).await;
+    namespace.create_job("late", |it| it["spec"]["activeDeadlineSeconds"] = json!(10)).await;
+    namespace.job_set("late").await;
     namespace.create_job("none", |it| it["spec"]["runtimeRef"]["name"] = json!("none")).await;
     namespace
         .create_runtime("kept", |it| {
@@ -152,11 +218,17 @@ fn flat(rule: &Value) -> Vec<String> {
     flat
 }
 
-/// Lets the controller's kubeconfig be that of its service account.
+/// Makes the controller's service account and lets its kubeconfig be the controller's.
 async fn become_the_account(cluster: &Cluster, client: &Client) {
     let accounts = objects(client, NAMESPACE, "", "v1", "ServiceAccount");
     let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": ACCOUNT } });
     accounts.create(&PostParams::default(), &object(account)).await.expect("creates the account");
+    write_kubeconfig(&cluster.control_plane, client).await;
+}
+
+/// Puts the kubeconfig of the controller's service account in the place of the controller's.
+pub(crate) async fn write_kubeconfig(control_plane: &ControlPlane, client: &Client) {
+    let accounts = objects(client, NAMESPACE, "", "v1", "ServiceAccount");
     let request = json!({
         "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": {}, "spec": { "audiences": null },
     });
@@ -164,7 +236,6 @@ async fn become_the_account(cluster: &Cluster, client: &Client) {
     let token = accounts.create_subresource::<Value, Value>("token", ACCOUNT, &params, &request).await;
     let token = token.expect("gives a token");
     let token = token["status"]["token"].as_str().expect("is a token");
-    let control_plane = &cluster.control_plane;
     let path = control_plane.kubeconfig(CONTROLLER);
     let written =
         users::write_kubeconfig(&path, control_plane.server(), &control_plane.authority(), ACCOUNT, token);

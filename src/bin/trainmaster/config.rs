@@ -3,17 +3,15 @@
 //! [`parse`] reads it; `config.json` beside this file says what there is. What later versions will serve is read and
 //! checked now, and [`Settings::unserved`] names it.
 
-use crate::serving::TlsSettings;
-use std::sync::LazyLock;
+use crate::{gates, serving::TlsSettings};
+use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
 use trainmaster::{
-    diagnostic::{Diagnostic, Place, Source, Span, codes, sort},
+    diagnostic::{Diagnostic, Source, Span, codes, sort},
     object::path::Step as PathStep,
     schema::{FieldError, Schemas, Shape, TypeId, validate},
     yaml::{self, Node, Step},
 };
 
-/// The only feature gate that upstream has.
-const GATES: [&str; 1] = ["TrainJobStatus"];
 /// The key of `groupKindConcurrency` that counts here.
 const TRAIN_JOB: &str = "TrainJob.trainer.kubeflow.org";
 /// Where webhooks are answered unless the file says otherwise.
@@ -36,6 +34,14 @@ pub(crate) struct Settings {
     pub(crate) certificates: Certificates,
     /// `tls`.
     pub(crate) tls: TlsSettings,
+    /// `statusServer.port`, which the Service has too.
+    pub(crate) status_port: Option<u16>,
+    /// The address of the progress server, that port everywhere.
+    pub(crate) progress: Option<String>,
+    /// `leaderElection`, if it is on.
+    pub(crate) election: Option<LeaderElection>,
+    /// The `featureGates` that are on.
+    pub(crate) gates: BTreeSet<String>,
     /// How many TrainJobs may be looked at at a time.
     pub(crate) concurrency: Option<usize>,
     /// The parts that are set and that nothing serves yet.
@@ -63,6 +69,32 @@ impl Default for Certificates {
     }
 }
 
+/// The configuration's `leaderElection`; of what is missing, the values that upstream ships.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LeaderElection {
+    /// The Lease, and its namespace: the controller's own if empty.
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+    /// How long others wait for a leader of whom nothing is heard.
+    pub(crate) lease_duration: Duration,
+    /// How long the leader tries to renew before it gives up.
+    pub(crate) renew_deadline: Duration,
+    /// How often it is tried.
+    pub(crate) retry_period: Duration,
+}
+
+impl Default for LeaderElection {
+    fn default() -> Self {
+        LeaderElection {
+            name: "trainer.kubeflow.org".to_owned(),
+            namespace: String::new(),
+            lease_duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry_period: Duration::from_secs(2),
+        }
+    }
+}
+
 /// The settings of a configuration file; otherwise everything that is wrong with it, in order.
 pub(crate) fn parse(source: &Source) -> Result<Settings, Vec<Diagnostic>> {
     let (documents, mut diagnostics) = yaml::parse(source);
@@ -78,39 +110,13 @@ pub(crate) fn parse(source: &Source) -> Result<Settings, Vec<Diagnostic>> {
     let errors = validate(schemas, *ty, &document.to_json(), None);
     diagnostics.extend(errors.iter().map(|error| refused(document, error)));
     for entry in document.get("featureGates").and_then(Node::as_map).into_iter().flatten() {
-        if let Err(diagnostic) = gate(&entry.key, entry.key_span.clone().into()) {
+        if let Err(diagnostic) = gates::check(&entry.key, entry.key_span.clone().into()) {
             diagnostics.push(*diagnostic);
         }
     }
+    diagnostics.extend(impatient(document));
     sort(&mut diagnostics);
     if diagnostics.is_empty() { Ok(settings(document)) } else { Err(diagnostics) }
-}
-
-/// Checks `--feature-gates`: `NAME=true,NAME=false`. Returns those that are on.
-pub(crate) fn gates(text: &str) -> Result<Vec<String>, Box<Diagnostic>> {
-    let mut on = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        match part.split_once('=') {
-            Some((name, value @ ("true" | "false"))) => {
-                gate(name, Place::Nowhere)?;
-                on.extend((value == "true").then(|| name.to_owned()));
-            }
-            _ => {
-                let message = format!("`{part}` is no feature gate with a value: NAME=true or NAME=false");
-                return Err(Box::new(Diagnostic::error(codes::YAML_VALUE, Place::Nowhere, message)));
-            }
-        }
-    }
-    Ok(on)
-}
-
-fn gate(name: &str, place: Place) -> Result<(), Box<Diagnostic>> {
-    if GATES.contains(&name) {
-        return Ok(());
-    }
-    let diagnostic =
-        Diagnostic::error(codes::UNKNOWN_WORD, place, format!("there is no feature gate `{name}`"));
-    Err(Box::new(diagnostic.help(format!("known feature gates: {}", GATES.join(", ")))))
 }
 
 /// The types of the file. A test holds that they can be read.
@@ -148,7 +154,8 @@ fn refused(document: &Node, error: &FieldError) -> Diagnostic {
 
 fn settings(document: &Node) -> Settings {
     let concurrency = at(document, "controller.groupKindConcurrency").and_then(|it| it.get(TRAIN_JOB));
-    let later = ["leaderElection", "clientConnection", "statusServer", "featureGates"];
+    let status_port = at(document, "statusServer.port").and_then(Node::as_i64);
+    let later = ["clientConnection"];
     let mut unserved: Vec<&str> = later.into_iter().filter(|name| document.get(name).is_some()).collect();
     let flag = |path: &str| at(document, path).and_then(Node::as_bool);
     // What is to be told to some alone must not be told to all.
@@ -161,6 +168,13 @@ fn settings(document: &Node) -> Settings {
         webhook: webhook(document),
         certificates: certificates(document),
         tls: tls(document),
+        status_port: status_port.and_then(|it| u16::try_from(it).ok()),
+        progress: status_port.map(|port| format!(":{port}")),
+        election: at(document, "leaderElection.leaderElect")
+            .and_then(Node::as_bool)
+            .filter(|is_on| *is_on)
+            .map(|_| election(document)),
+        gates: gates(document),
         metrics: (!asks_who).then(|| address.unwrap_or_else(|| METRICS.to_owned())),
         plain_metrics: flag("metrics.secureServing") == Some(false),
         unserved,
@@ -186,6 +200,65 @@ fn certificates(document: &Node) -> Certificates {
         service: name("certManagement.webhookServiceName", service),
         secret: name("certManagement.webhookSecretName", secret),
     }
+}
+
+fn election(document: &Node) -> LeaderElection {
+    let default = LeaderElection::default();
+    let time = |name: &str| duration(at(document, "leaderElection")?.get(name)?.as_str()?);
+    LeaderElection {
+        name: text(document, "leaderElection.resourceName")
+            .filter(|it| !it.is_empty())
+            .unwrap_or(default.name),
+        namespace: text(document, "leaderElection.resourceNamespace").unwrap_or_default(),
+        lease_duration: time("leaseDuration").unwrap_or(default.lease_duration),
+        renew_deadline: time("renewDeadline").unwrap_or(default.renew_deadline),
+        retry_period: time("retryPeriod").unwrap_or(default.retry_period),
+    }
+}
+
+/// Two could lead at a time, or nobody in time, if these did not follow each other.
+fn impatient(document: &Node) -> Option<Diagnostic> {
+    let LeaderElection { lease_duration, renew_deadline, retry_period, .. } = election(document);
+    let is_well = lease_duration.as_secs() > 0
+        && lease_duration > renew_deadline
+        && renew_deadline > retry_period
+        && !retry_period.is_zero();
+    let message =
+        "leaderElection: leaseDuration must be longer than renewDeadline, and that than retryPeriod";
+    let span = || at(document, "leaderElection").map_or(document.span.clone(), |it| it.span.clone());
+    (!is_well).then(|| Diagnostic::error(codes::REFUSED_FIELD, span(), message))
+}
+
+/// A duration as Go writes it: `1m30s`.
+fn duration(text: &str) -> Option<Duration> {
+    let (mut rest, mut whole) = (text, Duration::ZERO);
+    while !rest.is_empty() {
+        let end = rest.find(|it: char| !it.is_ascii_digit() && it != '.')?;
+        let (number, tail) = rest.split_at(end);
+        let end = tail.find(|it: char| it.is_ascii_digit()).unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(end);
+        let seconds = match unit {
+            "h" => 3600.0,
+            "m" => 60.0,
+            "s" => 1.0,
+            "ms" => 1e-3,
+            "us" => 1e-6,
+            "ns" => 1e-9,
+            _ => return None,
+        };
+        let part = Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok()?;
+        whole = whole.checked_add(part)?;
+        rest = tail;
+    }
+    Some(whole)
+}
+
+fn gates(document: &Node) -> BTreeSet<String> {
+    let mut on = BTreeSet::new();
+    for entry in document.get("featureGates").and_then(Node::as_map).into_iter().flatten() {
+        gates::set(&mut on, &entry.key, entry.value.as_bool() == Some(true));
+    }
+    on
 }
 
 fn tls(document: &Node) -> TlsSettings {
@@ -250,7 +323,9 @@ featureGates: {TrainJobStatus: false}
         assert_eq!(settings.webhook.as_deref(), Some(":9443"));
         let names = (settings.certificates.service.as_str(), settings.certificates.secret.as_str());
         assert_eq!((settings.certificates.enable, names), (true, ("s", "t")));
-        assert_eq!(settings.unserved, ["leaderElection", "clientConnection", "featureGates"]);
+        assert_eq!(settings.unserved, ["clientConnection"]);
+        assert_eq!(settings.election, Some(LeaderElection::default()));
+        assert_eq!((settings.status_port, settings.gates.len()), (None, 0));
         assert_eq!((settings.metrics.as_deref(), settings.plain_metrics), (Some(":8443"), false));
     }
 
@@ -259,7 +334,8 @@ featureGates: {TrainJobStatus: false}
         let metrics = Some(METRICS.to_owned());
         assert_eq!(parsed("").unwrap(), Settings { metrics, ..Settings::default() });
         let text = "webhook: {host: 127.0.0.1}\ncertManagement: {enable: false, webhookSecretName: ''}\n\
-                    tls: {minVersion: VersionTLS13, cipherSuites: [A], nextProtos: [h2]}\n";
+                    tls: {minVersion: VersionTLS13, cipherSuites: [A], nextProtos: [h2]}\n\
+                    statusServer: {port: 1, qps: 5, burst: 10}\nfeatureGates: {TrainJobStatus: true}\n";
         let settings = parsed(text).unwrap();
         assert_eq!(settings.webhook.as_deref(), Some("127.0.0.1:9443"));
         assert_eq!(settings.certificates, Certificates { enable: false, ..Certificates::default() });
@@ -269,6 +345,31 @@ featureGates: {TrainJobStatus: false}
             next_protocols: vec!["h2".to_owned()],
         };
         assert_eq!(settings.tls, tls);
+        assert_eq!((settings.status_port, settings.progress.as_deref()), (Some(1), Some(":1")));
+        assert_eq!(settings.gates.into_iter().collect::<Vec<_>>(), ["TrainJobStatus"]);
+    }
+
+    #[test]
+    fn times_of_an_election_follow_each_other() {
+        let settings = parsed("leaderElection: {leaderElect: true, leaseDuration: 1m30s, resourceName: x}\n");
+        let expected = LeaderElection {
+            name: "x".to_owned(),
+            lease_duration: Duration::from_secs(90),
+            ..LeaderElection::default()
+        };
+        assert_eq!(settings.unwrap().election, Some(expected));
+        assert_eq!(parsed("leaderElection: {leaderElect: false}\n").unwrap().election, None);
+        for wrong in [
+            "leaseDuration: 10s",
+            "renewDeadline: 2000ms",
+            "retryPeriod: 0s",
+            "leaseDuration: 0.5s, renewDeadline: 0.4s, retryPeriod: 1ms",
+        ] {
+            let errors = parsed(&format!("leaderElection: {{leaderElect: true, {wrong}}}\n")).unwrap_err();
+            assert!(errors[0].starts_with("config.yaml:3:"), "{errors:?}");
+        }
+        assert_eq!(duration("1h1m1s1ms1us1ns"), Some(Duration::new(3661, 1_001_001)));
+        assert_eq!((duration("1"), duration("1d"), duration("99999999999999999h")), (None, None, None));
     }
 
     #[test]
@@ -298,15 +399,6 @@ featureGates: {TrainJobStatus: false}
     fn no_configuration_is_no_configuration() {
         for text in ["a: 1", "", "- a", "a: [}", "---\n---\n"] {
             assert!(parse(&Source::new("config.yaml", text)).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn feature_gates_are_known_and_have_a_value() {
-        assert_eq!(gates("TrainJobStatus=true").unwrap(), ["TrainJobStatus"]);
-        assert!(gates("TrainJobStatus=false,").unwrap().is_empty());
-        for wrong in ["TrainJobStatus", "Other=true", "TrainJobStatus=yes"] {
-            assert!(gates(wrong).is_err(), "{wrong}");
         }
     }
 }

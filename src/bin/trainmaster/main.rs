@@ -12,6 +12,7 @@ mod config;
 #[cfg(feature = "controller")]
 mod controller;
 mod exit;
+mod gates;
 mod random;
 #[cfg(feature = "controller")]
 mod serving;

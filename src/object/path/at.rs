@@ -4,7 +4,10 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::{FieldPath, Scalar, Step, print};
+use super::{
+    FieldPath, Scalar, Step,
+    print::{self, Shown},
+};
 
 /// A place in a tree, as the step from the place around it, which a recursive walk keeps on its stack.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +83,7 @@ impl AtStep<'_> {
     }
 }
 
-impl fmt::Display for At<'_> {
+impl<'a> fmt::Display for At<'a> {
     /// As the path is printed, without making it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(around) = self.around {
@@ -90,10 +93,10 @@ impl fmt::Display for At<'_> {
             AtStep::Root => Ok(()),
             AtStep::Field(name) => print::field(f, name, self.depth == 1),
             AtStep::Index(index) => write!(f, "[{index}]"),
-            AtStep::Item(keys, item) => print::item(
-                f,
-                keys.iter().filter_map(|key| Some((*key, Scalar::from_json(item.get(*key)?)?))),
-            ),
+            AtStep::Item(keys, item) => {
+                let value = |key: &&'a str| Some((*key, Shown::from_json(item.get(*key)?)?));
+                print::item(f, keys.iter().filter_map(value))
+            }
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Path to text that [`FieldPath::parse`] reads back.
 
-use std::{borrow::Borrow, fmt};
+use std::fmt;
+
+use serde_json::Value;
 
 use super::{FieldPath, Scalar, Step};
 
@@ -23,7 +25,7 @@ impl fmt::Display for Step {
             Step::Field(name) => field(f, name, false),
             Step::Key(name) => key(f, name),
             Step::Index(index) => write!(f, "[{index}]"),
-            Step::Item(values) => item(f, values.iter().map(|(key, value)| (&**key, value))),
+            Step::Item(values) => item(f, values.iter().map(|(key, value)| (&**key, Shown::of(value)))),
         }
     }
 }
@@ -33,7 +35,9 @@ pub(super) fn field(f: &mut fmt::Formatter<'_>, name: &str, first: bool) -> fmt:
     if !is_plain_field(name) {
         return key(f, name);
     }
-    f.write_str(if first { "" } else { "." })?;
+    if !first {
+        f.write_str(".")?;
+    }
     f.write_str(name)
 }
 
@@ -44,27 +48,62 @@ fn key(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
 /// The step to the item with these values.
 pub(super) fn item<'v>(
     f: &mut fmt::Formatter<'_>,
-    values: impl Iterator<Item = (&'v str, impl Borrow<Scalar>)>,
+    values: impl Iterator<Item = (&'v str, Shown<'v>)>,
 ) -> fmt::Result {
     f.write_str("[")?;
     for (position, (key, value)) in values.enumerate() {
-        f.write_str(if position == 0 { "" } else { "," })?;
+        if position > 0 {
+            f.write_str(",")?;
+        }
         if is_plain_value(key) { f.write_str(key) } else { f.write_str(&quoted(key)) }?;
         f.write_str("=")?;
-        fmt::Display::fmt(value.borrow(), f)?;
+        fmt::Display::fmt(&value, f)?;
     }
     f.write_str("]")
 }
 
 impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Shown::of(self).fmt(f)
+    }
+}
+
+/// A scalar, borrowed.
+pub(super) enum Shown<'v> {
+    Bool(bool),
+    Int(i64),
+    Text(&'v str),
+}
+
+impl<'v> Shown<'v> {
+    fn of(scalar: &'v Scalar) -> Self {
+        match scalar {
+            Scalar::Bool(value) => Shown::Bool(*value),
+            Scalar::Int(value) => Shown::Int(*value),
+            Scalar::Text(text) => Shown::Text(text),
+        }
+    }
+
+    /// As [`Scalar::from_json`].
+    pub(super) fn from_json(value: &'v Value) -> Option<Self> {
+        match value {
+            Value::Bool(value) => Some(Shown::Bool(*value)),
+            Value::Number(number) => number.as_i64().map(Shown::Int),
+            Value::String(text) => Some(Shown::Text(text)),
+            Value::Null | Value::Array(_) | Value::Object(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Shown<'_> {
     /// The value as it stands after a key: text that would be read as a number, as true or false, or not at all, is
     /// quoted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Scalar::Bool(value) => value.fmt(f),
-            Scalar::Int(value) => value.fmt(f),
-            Scalar::Text(text) if is_plain_value(text) && is_read_as_text(text) => f.write_str(text),
-            Scalar::Text(text) => f.write_str(&quoted(text)),
+            Shown::Bool(value) => value.fmt(f),
+            Shown::Int(value) => value.fmt(f),
+            Shown::Text(text) if is_plain_value(text) && is_read_as_text(text) => f.write_str(text),
+            Shown::Text(text) => f.write_str(&quoted(text)),
         }
     }
 }
@@ -80,12 +119,14 @@ pub(super) fn read_plain(text: &str) -> Scalar {
 
 /// Whether [`read_plain`] takes text for what it is.
 fn is_read_as_text(text: &str) -> bool {
-    !matches!(text, "true" | "false") && text.parse::<i64>().is_err()
+    let may_be_number = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-'));
+    !matches!(text, "true" | "false") && !(may_be_number && text.parse::<i64>().is_ok())
 }
 
 /// Whether a name can follow a dot.
 fn is_plain_field(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'))
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '$') || c.is_alphanumeric();
+    !name.is_empty() && name.chars().all(is_plain)
 }
 
 /// Whether a key can stand in brackets without quotes, and not be read as a position.
@@ -95,11 +136,13 @@ fn is_plain_key(key: &str) -> bool {
 
 /// Whether text holds nothing that has a meaning in brackets.
 pub(super) fn is_plain_value(text: &str) -> bool {
-    let has_meaning =
-        |c: char| matches!(c, '[' | ']' | '=' | ',' | '"' | '\'') || c.is_whitespace() || c.is_control();
-    !text.is_empty() && !text.contains(has_meaning)
+    let is_plain = |c: char| match c {
+        '[' | ']' | '=' | ',' | '"' | '\'' => false,
+        c => c.is_ascii_graphic() || !(c.is_whitespace() || c.is_control()),
+    };
+    !text.is_empty() && text.chars().all(is_plain)
 }
 
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    Value::from(text).to_string()
 }

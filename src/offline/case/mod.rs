@@ -22,7 +22,7 @@ use super::Manifest;
 use crate::{
     diagnostic::{Diagnostic, Place, Source, codes, has_errors},
     object::ObjectRef,
-    plan::{self, Config},
+    plan,
     policy::{PolicySet, parse},
     status::{Problem, status},
     yaml::{self, Node},
@@ -44,6 +44,7 @@ pub const EXPECTED_WORDS: &str = "expected.txt";
 
 const POLICY: &str = "policy.yaml";
 const SERVED: &str = "served.yaml";
+const CONFIG: &str = "config.yaml";
 const OLD: &str = "old.yaml";
 const NOW: &str = "now.yaml";
 const EVENTS: &str = "events.yaml";
@@ -102,7 +103,8 @@ impl Case {
 
     /// The files with the objects that there are.
     fn manifests(&self) -> impl Iterator<Item = &Source> {
-        const OTHERS: [&str; 7] = [POLICY, SERVED, OLD, NOW, EVENTS, EXPECTED_OBJECTS, EXPECTED_WORDS];
+        const OTHERS: [&str; 8] =
+            [POLICY, SERVED, CONFIG, OLD, NOW, EVENTS, EXPECTED_OBJECTS, EXPECTED_WORDS];
         self.files.iter().filter(|file| !OTHERS.contains(&file.name()))
     }
 
@@ -173,7 +175,7 @@ impl Case {
                 return Err(bad(&event, "this is no Kubernetes object: a name or a kind is missing"));
             };
             let is_concerned =
-                |job: &&Manifest| plan::concerns(&object, &job.object, &inputs.policies, &Config::default());
+                |job: &&Manifest| plan::concerns(&object, &job.object, &inputs.policies, &inputs.config);
             let jobs = inputs.manifests.train_jobs().filter(is_concerned);
             let jobs: Vec<String> = jobs.map(|job| job.reference.to_string()).collect();
             let jobs = if jobs.is_empty() { "none".to_owned() } else { jobs.join(", ") };

@@ -48,8 +48,10 @@ fn collect(folder: &Path, reading: &mut Reading, found: &mut Vec<Found>) {
         let files = std::mem::take(&mut reading.sources);
         found.push(Found { case: Case { name, files }, folder: folder.to_owned() });
     }
-    // A link to a folder is not followed, so that no loop is.
-    for below in paths.iter().filter(|path| path.is_dir() && !path.is_symlink()) {
+    // A link to a folder is not followed, so that no loop is; what is hidden holds no cases.
+    let is_hidden =
+        |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    for below in paths.iter().filter(|path| path.is_dir() && !path.is_symlink() && !is_hidden(path)) {
         collect(below, reading, found);
     }
 }

@@ -1,7 +1,7 @@
 //! `render`: the objects that the controller would apply.
 
 use super::{input, output::Output};
-use crate::{exit::Exit, random};
+use crate::{exit::Exit, gates, random};
 use serde_json::{Value, json};
 use std::{io, path::PathBuf};
 use trainmaster::{
@@ -36,6 +36,9 @@ pub(crate) struct Args {
     /// Namespace of objects that name none
     #[arg(short, long, default_value = "default")]
     namespace: String,
+    /// Feature gates: NAME=true,NAME=false
+    #[arg(long, value_name = "GATES", value_delimiter = ',')]
+    feature_gates: Vec<String>,
     /// What to print
     #[arg(short, long, value_enum, default_value_t = Format::Yaml, value_name = "FORMAT")]
     output: Format,
@@ -72,9 +75,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Exit> {
     let (policies, policy_problems) = manifests.policies(&PolicySet::builtin(), &policy_sources);
     output.show(unreadable.iter().chain(&unreadable_policies).chain(&policy_problems).chain(&problems));
 
+    let mut config = Config::default();
+    if let Err(wrong) = gates::switch(&mut config.feature_gates, &args.feature_gates.join(",")) {
+        output.show([&*wrong]);
+        return Ok(Exit::Usage);
+    }
     let mut printer = Printer { format: args.output, shows_secrets: args.show_secrets, items: Vec::new() };
     for train_job in manifests.train_jobs() {
-        match manifests.plan(train_job, &policies, &Config::default(), seed(args.show_secrets)) {
+        match manifests.plan(train_job, &policies, &config, seed(args.show_secrets)) {
             Ok(plan) => printer.plan(train_job, &plan, output)?,
             Err(diagnostics) => output.show(&diagnostics),
         }

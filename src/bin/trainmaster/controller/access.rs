@@ -18,7 +18,6 @@ enum Scope {
     /// In every namespace, or in none.
     Cluster,
     /// In the namespace of the controller alone.
-    #[allow(dead_code, reason = "nothing is touched there yet")]
     Own,
 }
 
@@ -26,7 +25,7 @@ enum Scope {
 type Touched = (Scope, &'static str, &'static str, &'static [&'static str], &'static [&'static str]);
 
 const FIXED: &[Touched] = {
-    use Scope::Cluster;
+    use Scope::{Cluster, Own};
     &[
         (Cluster, api::GROUP, "trainjobs", &[], FOLLOWED),
         (Cluster, api::GROUP, "trainjobs/status", &[], &["patch"]),
@@ -42,9 +41,23 @@ const FIXED: &[Touched] = {
         (Cluster, "", "events", &[], &["create", "get", "patch"]),
         // Whether a kind that is missing has come.
         (Cluster, "apiextensions.k8s.io", "customresourcedefinitions", &[], FOLLOWED),
+        // The certificate, which the replicas share; nobody can be told whom to trust but by these configurations. RBAC
+        // knows no names of what is yet to be made.
+        (Own, "", "secrets", &[], &["create"]),
+        (Own, "", "secrets", &["kubeflow-trainer-webhook-cert"], &["list", "patch", "watch"]),
+        (Cluster, ADMISSION, "mutatingwebhookconfigurations", &["defaulter.trainer.kubeflow.org"], TRUSTED),
+        (Cluster, ADMISSION, "validatingwebhookconfigurations", &["validator.trainer.kubeflow.org"], TRUSTED),
+        // Which replica writes.
+        (Own, "coordination.k8s.io", "leases", &[], &["create"]),
+        (Own, "coordination.k8s.io", "leases", &["trainer.kubeflow.org"], &["get", "update"]),
+        // Whether who tells the progress of a TrainJob may.
+        (Cluster, "authentication.k8s.io", "tokenreviews", &[], &["create"]),
     ]
 };
 
+const ADMISSION: &str = "admissionregistration.k8s.io";
+/// Objects of which one field is written.
+const TRUSTED: &[&str] = &["list", "patch", "watch"];
 /// Objects that are looked at.
 const FOLLOWED: &[&str] = &["list", "watch"];
 /// Objects that are made, and written again where they differ; read where only their metadata are kept.

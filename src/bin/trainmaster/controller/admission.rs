@@ -102,7 +102,7 @@ async fn judge(shared: &Shared, review: &Review) -> Result<Verdict, Error> {
             return Ok(verdict);
         }
     }
-    let (_, runtime) = tokio::join!(sleep(LAG), live_runtime(shared, review));
+    let ((), runtime) = tokio::join!(sleep(LAG), live_runtime(shared, review));
     verdict(shared, review, runtime?.map_or(Runtime::Missing, Runtime::live)).await
 }
 

@@ -13,18 +13,22 @@
 pub(crate) mod access;
 mod admission;
 mod apply;
+mod authorities;
 mod cache;
 mod cluster;
 mod discovery;
+mod election;
 mod error;
 mod events;
 mod failure;
 mod health;
 mod metrics;
 mod policies;
+mod progress;
 mod queue;
 mod reconcile;
 mod runtimes;
+mod servers;
 mod shared;
 mod snapshot;
 mod store;
@@ -35,15 +39,14 @@ use crate::{
     cli::{Output, read},
     config::{self, Settings},
     exit::Exit,
-    serving::{self, Answer, Keeper, Serving, Source, Trust},
+    gates,
     telemetry::{self, LogFormat},
 };
 use cache::Cache;
 use clap::Args;
 use cluster::Cluster;
+use election::Election;
 use error::Chain;
-use health::Readiness;
-use hyper::{Request, body::Incoming};
 use kube::{
     Client, Config as ClientConfig,
     client::ClientBuilder,
@@ -52,29 +55,17 @@ use kube::{
 use metrics::{CountRequests, Metrics};
 use policies::Folder;
 use queue::{Queue, Requests};
+use servers::Servers;
 use shared::Shared;
-use std::{
-    io,
-    path::PathBuf,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{io, path::PathBuf, sync::Arc, time::Instant};
 use store::Key;
-use tokio::{
-    net::TcpListener,
-    signal::unix::{SignalKind, signal},
-    sync::watch as channel,
-};
-use tokio_rustls::TlsAcceptor;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 use trainmaster::{diagnostic::Diagnostic, plan::Config, policy::PolicySet};
 
 /// How many TrainJobs are looked at at a time. An API server answers no faster to more.
 const CONCURRENCY: usize = 16;
-/// Where /healthz and /readyz are answered unless somebody says otherwise, and where webhooks are.
-const HEALTH: &str = ":8081";
-const WEBHOOKS: &str = ":9443";
 
 /// Run the TrainJobs of a cluster
 ///
@@ -103,6 +94,12 @@ pub(crate) struct Flags {
     /// Address of the webhooks, which are served over TLS; 0 for none [default: :9443]
     #[arg(long, value_name = "ADDRESS")]
     webhook_bind_address: Option<String>,
+    /// Address of the progress server, which there is behind its feature gate [default: :10443]
+    #[arg(long, value_name = "ADDRESS")]
+    status_bind_address: Option<String>,
+    /// Whether only the replica that holds a Lease writes; all of them answer
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    leader_elect: Option<bool>,
     /// Folder with tls.crt and tls.key, if the configuration says `certManagement: {enable: false}`; read again when they
     /// change [default: k8s-webhook-server/serving-certs in the folder for temporary files]
     #[arg(long, value_name = "DIR")]
@@ -140,6 +137,8 @@ enum Error {
     Tls(#[from] rustls::Error),
     #[error("cannot start threads or listen for signals")]
     System(#[source] io::Error),
+    #[error("another replica leads, or may soon: this process must not write any more")]
+    Deposed,
     #[error("a part that must run for ever has ended; another process can do better")]
     Ended,
 }
@@ -147,7 +146,7 @@ enum Error {
 impl Error {
     fn exit(&self) -> Exit {
         match self {
-            Error::Client(_) | Error::Ended => Exit::Cluster,
+            Error::Client(_) | Error::Ended | Error::Deposed => Exit::Cluster,
             _ => Exit::Usage,
         }
     }
@@ -183,13 +182,17 @@ fn settings(flags: &Flags) -> Result<Settings, Vec<Diagnostic>> {
         let [source] = sources.as_slice() else { return Err(diagnostics) };
         settings = config::parse(source)?;
     }
-    let gates = config::gates(&flags.feature_gates.join(",")).map_err(|diagnostic| vec![*diagnostic])?;
-    if !gates.is_empty() && !settings.unserved.contains(&"featureGates") {
-        settings.unserved.push("featureGates");
-    }
+    let switched = gates::switch(&mut settings.gates, &flags.feature_gates.join(","));
+    switched.map_err(|diagnostic| vec![*diagnostic])?;
     settings.health = flags.health_bind_address.clone().or(settings.health);
     settings.metrics = flags.metrics_bind_address.clone().or(settings.metrics);
     settings.webhook = flags.webhook_bind_address.clone().or(settings.webhook);
+    settings.progress = flags.status_bind_address.clone().or(settings.progress);
+    match flags.leader_elect {
+        Some(true) => settings.election = Some(settings.election.unwrap_or_default()),
+        Some(false) => settings.election = None,
+        None => {}
+    }
     Ok(settings)
 }
 
@@ -204,46 +207,17 @@ async fn control(flags: &Flags, settings: &Settings) -> Result<(), Error> {
     let (queue, requests) = Queue::new(Arc::clone(&metrics));
     let mut folder = flags.policy_dir.as_deref().map(Folder::new);
     let policies = policies(folder.as_mut())?;
-    let config = config();
-    let keeper = keeper(flags, settings, &config.namespace, &client);
+    let config = config(settings);
+    let servers = Servers::bind(flags, settings, &config.namespace, &client).await?;
+    let election = settings.election.as_ref().map(|it| Election::new(client.clone(), it, &config.namespace));
     let cache = Cache::new(policies, config);
     let shared = Arc::new(Shared::new(Cluster { client }, queue, metrics, cache));
     let mut background = tokio::task::JoinSet::new();
     if let Some(folder) = folder {
         background.spawn(policies::follow(Arc::clone(&shared), folder));
     }
-    let servers = Servers { stop: stop.clone(), drained: TaskTracker::new() };
-    let certificates = Arc::clone(&keeper.serving);
-    let acceptor = || serving::acceptor(&settings.tls, Arc::clone(&certificates));
-    let concurrency = settings.concurrency.unwrap_or(CONCURRENCY);
-    let (mut trust, mut is_secure) = (None, false);
-    if let Some(listener) = listen(settings.webhook.as_deref().unwrap_or(WEBHOOKS), "webhooks").await? {
-        (trust, is_secure) = (Some(keeper.trust.subscribe()), true);
-        let known = Arc::clone(&shared);
-        let answer = move |request| admission::answer(Arc::clone(&known), request);
-        background.spawn(servers.run(listener, acceptor()?, answer));
-    }
-    if let Some(listener) = listen(settings.metrics.as_deref().unwrap_or_default(), "/metrics").await? {
-        let told = Arc::clone(&shared);
-        let render = move || told.metrics.render(&metrics::gauges(&told, concurrency));
-        if settings.plain_metrics {
-            background.spawn(metrics::serve(listener, render));
-        } else {
-            is_secure = true;
-            background.spawn(servers.run(listener, acceptor()?, move |request| {
-                std::future::ready(metrics::answer(request.method(), request.uri().path(), &render))
-            }));
-        }
-    }
-    if is_secure {
-        background.spawn(serving::keep(keeper));
-    }
-    if let Some(listener) =
-        listen(settings.health.as_deref().unwrap_or(HEALTH), "/healthz and /readyz").await?
-    {
-        let readiness = Readiness { seen: shared.ready(), trust, stop: stop.clone() };
-        background.spawn(health::serve(listener, readiness));
-    }
+    let mut trust = servers.trust();
+    let answering = servers.answer(&shared, &stop, &mut background);
     background.spawn(discovery::discover(Arc::clone(&shared)));
     let mut ready = shared.ready();
     let foreground = async {
@@ -252,26 +226,41 @@ async fn control(flags: &Flags, settings: &Settings) -> Result<(), Error> {
             seen = ready.wait_for(|ready| *ready) => seen.is_ok(),
             () = stop.cancelled() => false,
         };
+        let mut ended = Ok(());
         if is_ready {
             tracing::info!(seconds = started.elapsed().as_secs_f32(), "ready");
-            work(&shared, requests, concurrency, &stop).await;
+            if let Some(trust) = &mut trust {
+                authorities::wait(&shared, trust, &stop).await;
+            }
+            let concurrency = settings.concurrency.unwrap_or(CONCURRENCY);
+            ended = lead(&shared, requests, concurrency, &stop, election).await;
         }
-        servers.drained.close();
-        servers.drained.wait().await;
-        tracing::info!("stopped");
+        if ended.is_ok() {
+            answering.close();
+            answering.wait().await;
+            tracing::info!("stopped");
+        }
+        ended
     };
     // Without what runs in the background the process would go on, deaf: it ends instead, and is started again.
     tokio::select! {
-        () = foreground => Ok(()),
+        ended = foreground => ended,
         Some(_) = background.join_next() => Err(Error::Ended),
     }
 }
 
 /// Settings that policies read: in a pod, its namespace is the controller's.
-fn config() -> Config {
+fn config(settings: &Settings) -> Config {
     let namespace = std::fs::read_to_string("/var/run/secrets/kubernetes.io/serviceaccount/namespace");
     let namespace = namespace.ok().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
-    Config { namespace: namespace.unwrap_or_else(|| Config::default().namespace), ..Config::default() }
+    let default = Config::default();
+    Config {
+        namespace: namespace.unwrap_or(default.namespace),
+        service: settings.certificates.service.clone(),
+        status_port: settings.status_port.unwrap_or(default.status_port),
+        feature_gates: settings.gates.clone(),
+        ..default
+    }
 }
 
 /// The policies to begin with. A folder that cannot be read at all is a mistake to be told at once.
@@ -284,53 +273,34 @@ fn policies(folder: Option<&mut Folder>) -> Result<PolicySet, Error> {
     }))
 }
 
-/// What sees to the certificate of all servers.
-fn keeper(flags: &Flags, settings: &Settings, namespace: &str, client: &Client) -> Keeper {
-    let config::Certificates { enable, service, secret } = &settings.certificates;
-    let folder = || std::env::temp_dir().join(serving::DEFAULT_FOLDER);
-    let source = if *enable {
-        Source::Secret(secret.clone())
-    } else {
-        Source::Folder(flags.cert_dir.clone().unwrap_or_else(folder))
+/// Works while this replica leads: from the moment it does, to the end of the process.
+async fn lead(
+    shared: &Arc<Shared>,
+    mut requests: Requests,
+    concurrency: usize,
+    stop: &CancellationToken,
+    election: Option<Election>,
+) -> Result<(), Error> {
+    let Some(mut election) = election else {
+        runtimes::begin(shared);
+        work(shared, requests, concurrency, stop).await;
+        return Ok(());
     };
-    Keeper {
-        client: client.clone(),
-        namespace: namespace.to_owned(),
-        name: format!("{service}.{namespace}.svc"),
-        source,
-        overlap: Duration::from_secs(flags.certificate_overlap),
-        serving: Arc::new(Serving::default()),
-        trust: channel::Sender::new(Trust::default()),
+    tokio::select! {
+        () = election.win() => {}
+        () = queue::forget(&mut requests) => {}
+        () = stop.cancelled() => return Ok(()),
     }
-}
-
-/// The servers over TLS.
-struct Servers {
-    stop: CancellationToken,
-    /// Those that answer still.
-    drained: TaskTracker,
-}
-
-impl Servers {
-    /// Answers on `listener` until all is told to stop and what was begun has been answered; never ends otherwise.
-    fn run<F, A>(
-        &self,
-        listener: TcpListener,
-        tls: TlsAcceptor,
-        answer: A,
-    ) -> impl Future<Output = ()> + use<F, A>
-    where
-        F: Future<Output = Answer> + Send + 'static,
-        A: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
-    {
-        let (server, token) =
-            (serving::serve(listener, tls, self.stop.clone(), answer), self.drained.token());
-        async move {
-            server.await;
-            drop(token);
-            std::future::pending::<()>().await;
-        }
+    // What was asked for before is forgotten: everything is looked at.
+    let all = shared.cache().all_jobs();
+    shared.wake(all);
+    runtimes::begin(shared);
+    tokio::select! {
+        () = work(shared, requests, concurrency, stop) => {}
+        () = election.hold() => return Err(Error::Deposed),
     }
+    election.resign().await;
+    Ok(())
 }
 
 async fn work(shared: &Arc<Shared>, requests: Requests, concurrency: usize, stop: &CancellationToken) {
@@ -374,17 +344,4 @@ async fn client(flags: &Flags, metrics: &Arc<Metrics>) -> Result<Client, Error> 
     let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default().into();
     let counted = CountRequests { metrics: Arc::clone(metrics), host };
     Ok(ClientBuilder::try_from(config).map_err(Error::Client)?.with_layer(&counted).build())
-}
-
-/// A listener on `address`, where the host may be missing: every one then. None for `0` and for nothing.
-async fn listen(address: &str, what: &str) -> Result<Option<TcpListener>, Error> {
-    if matches!(address, "" | "0") {
-        return Ok(None);
-    }
-    let full = if address.starts_with(':') { format!("0.0.0.0{address}") } else { address.to_owned() };
-    let failed = |error| Error::Listen(address.to_owned(), error);
-    let listener = TcpListener::bind(&full).await.map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
-    tracing::info!(%address, "answering {what}");
-    Ok(Some(listener))
 }

@@ -141,6 +141,12 @@ pub(super) fn count(number: usize) -> f64 {
     u32::try_from(number).map_or(f64::INFINITY, f64::from)
 }
 
+/// Takes what comes from the queue and does nothing about it, for ever.
+pub(super) async fn forget(requests: &mut Requests) {
+    while requests.next().await.is_some() {}
+    std::future::pending::<()>().await;
+}
+
 /// Runs `reconcile` for what comes from the queue, `concurrency` at a time, until `stop`; then waits for what is running.
 /// What it returns is when to look again.
 pub(super) async fn work<F>(

@@ -11,6 +11,8 @@ use trainmaster::object::ObjectRef;
 pub(super) struct Shared {
     pub(super) cluster: Cluster,
     pub(super) queue: Queue,
+    /// Whether this process is the one that writes what TrainJobs become.
+    pub(super) writes: AtomicBool,
     pub(super) metrics: Arc<Metrics>,
     /// Asks to look again which kinds are served.
     pub(super) discover: Notify,
@@ -25,6 +27,7 @@ impl Shared {
         Shared {
             cluster,
             queue,
+            writes: AtomicBool::new(false),
             metrics,
             discover: Notify::new(),
             cache: Mutex::new(cache),

@@ -10,8 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::{ByteString, api::core::v1::Secret};
 use kube::{
     Api,
-    api::{ObjectMeta, PostParams},
+    api::{ObjectMeta, Patch, PatchParams, PostParams},
 };
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// How long before its end a certificate is made anew; upstream's.
@@ -43,12 +44,15 @@ pub(super) async fn renew(
 ) -> Result<Option<Secret>, super::keep::Error> {
     let made = make::make(name, now, make::LIFETIME)?;
     let former = former.only_good(now, FORMER);
-    let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+    let manager = Some(FIELD_MANAGER.to_owned());
     let stored = match before {
-        None => secrets.create(&params, &fresh(secret, &made, &former)).await,
+        None => {
+            let params = PostParams { field_manager: manager, ..PostParams::default() };
+            secrets.create(&params, &fresh(secret, &made, &former)).await
+        }
         Some(before) => {
-            let after = Secret { data: Some(data(&made, &former)), ..before.clone() };
-            secrets.replace(secret, &params, &after).await
+            let params = PatchParams { field_manager: manager, ..PatchParams::default() };
+            secrets.patch(secret, &params, &Patch::Merge(change(before, &made, &former))).await
         }
     };
     match stored {
@@ -56,7 +60,11 @@ pub(super) async fn renew(
             tracing::info!(secret, "made a certificate");
             Ok(Some(stored))
         }
-        Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => Ok(None),
+        Err(kube::Error::Api(status))
+            if status.is_conflict() || status.is_already_exists() || status.is_not_found() =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -68,6 +76,14 @@ fn fresh(name: &str, made: &Made, former: &Authorities) -> Secret {
         type_: Some("Opaque".to_owned()),
         ..Secret::default()
     }
+}
+
+/// What makes `before` hold the new certificate and nothing else, if it still is as it was.
+fn change(before: &Secret, made: &Made, former: &Authorities) -> Value {
+    let others = before.data.iter().flatten().map(|(name, _)| (name.clone(), Value::Null));
+    let new = data(made, former).into_iter().map(|(name, bytes)| (name, json!(bytes)));
+    let data: Map<String, Value> = others.chain(new).collect();
+    json!({ "metadata": { "resourceVersion": before.metadata.resource_version }, "data": data })
 }
 
 fn data(made: &Made, former: &Authorities) -> BTreeMap<String, ByteString> {

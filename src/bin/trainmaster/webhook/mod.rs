@@ -16,13 +16,13 @@ use trainmaster::admission::{self, Verdict};
 /// One of the webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Webhook {
-    /// Sets the times of a TrainJob's patches.
+    /// Sets the times of the patches of a `TrainJob`.
     Times,
-    /// Admits TrainJobs.
+    /// Admits `TrainJob`s.
     TrainJob,
-    /// Admits TrainingRuntimes.
+    /// Admits runtimes of a namespace.
     TrainingRuntime,
-    /// Admits ClusterTrainingRuntimes.
+    /// Admits runtimes of the cluster.
     ClusterTrainingRuntime,
 }
 
