@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::{Value, json};
@@ -16,9 +17,23 @@ use crate::testbed::peer::PEER;
 use crate::testbed::{Options, User, manifests};
 
 /// What taking over writes, and why: kind, end of the name, reason.
-const CURED: [(&str, &str, &str); 0] = [];
-/// The same on the way back.
-const UNDONE: [(&str, &str, &str); 0] = [];
+const CURED: [(&str, &str, &str); 2] = [
+    (
+        "ConfigMap",
+        "-flux-entrypoint",
+        "B-13: upstream's script loses where words of the command begin and end",
+    ),
+    (
+        "JobSet",
+        "tune-resumed",
+        "upstream drops what the JobSet webhook filled in, is refused, and never resumes it",
+    ),
+];
+/// What upstream's controller may never bring into its state, as [`CURED`] says.
+const STUCK: [&str; 1] = ["tune-resumed"];
+/// What giving back writes.
+const UNDONE: [(&str, &str, &str); 1] =
+    [("ConfigMap", "-flux-entrypoint", "upstream writes its own script again")];
 
 const FRAMEWORKS: [&str; 10] =
     ["torch", "tune", "deepspeed", "mlx", "jax", "xgboost", "flux", "plain", "coscheduling", "volcano"];
@@ -152,9 +167,11 @@ fn compare(
         |side: &BTreeMap<String, (String, Value)>, name: &str| side.get(name).map(|it| it.0.clone());
     let mut changed: Vec<&String> =
         names.filter(|name| version(before, name) != version(after, name)).collect();
+    changed.sort();
     changed.dedup();
     for name in changed.iter().filter(|name| is_listed(name)) {
-        println!("cured: {name}");
+        let why = listed.iter().find(|(_, end, _)| name.ends_with(end)).map(|it| it.2);
+        println!("written: {name}: {}", why.unwrap_or_default());
     }
     let unlisted: Vec<&&String> = changed.iter().filter(|name| !is_listed(name)).collect();
     let text =
@@ -166,33 +183,47 @@ fn compare(
     assert!(unlisted.is_empty(), "written though nothing had to be: {unlisted:#?}");
 }
 
-async fn is_as_it_should_be(namespace: &Namespace, name: &str, state: &str) {
-    let jobs = namespace.train_jobs();
-    let is = |kind: &'static str, value: &'static str| {
-        move |it: &DynamicObject| condition(it, kind) == Some(value)
-    };
+/// Whether a TrainJob is as its state says: one that runs has all pods that will ever be there.
+fn is(job: &DynamicObject, state: &str) -> bool {
+    let condition = |kind| condition(job, kind) == Some("True");
+    let jobs = job.data["status"]["jobsStatus"].as_array().cloned().unwrap_or_default();
+    let active = |name: &str| jobs.iter().any(|job| job["name"] == name && job["active"] == json!(1));
     match state {
-        "complete" => drop(namespace.once("is complete", &jobs, name, is("Complete", "True")).await),
-        "failed" => drop(namespace.once("has failed", &jobs, name, is("Failed", "True")).await),
-        "suspended" => {
-            namespace.once("is suspended", &jobs, name, is("Suspended", "True")).await;
-            namespace.job_set(name).await;
-        }
-        _ => runs(namespace, name).await,
+        "complete" => condition("Complete"),
+        "failed" => condition("Failed"),
+        "suspended" => condition("Suspended") && !jobs.is_empty(),
+        _ if jobs.iter().any(|job| job["name"] == "launcher") => active("launcher"),
+        _ => active("node"),
     }
 }
 
-/// Returns when all pods of a TrainJob that will ever be there run.
-async fn runs(namespace: &Namespace, name: &str) {
-    let last = |it: &DynamicObject| {
-        let jobs = it.data["status"]["jobsStatus"].as_array().cloned().unwrap_or_default();
-        jobs.iter().any(|job| job["name"] == "launcher" && job["active"] == json!(1))
-            || jobs.iter().all(|job| job["name"] != "launcher")
-                && jobs
-                    .iter()
-                    .any(|job| job["name"] == "node" && job["active"] == json!(1) && job["ready"] == json!(1))
-    };
-    namespace.once("runs", &namespace.train_jobs(), name, last).await;
+async fn is_in(namespace: &Namespace, name: &str, state: &str) {
+    let what = format!("is {state}");
+    namespace.once(&what, &namespace.train_jobs(), name, |job| is(job, state)).await;
+}
+
+/// Returns when every TrainJob is in its state; says of those that never are what their JobSets say.
+/// `but` are not waited for.
+async fn all_are_in_theirs(namespace: &Namespace, but: &[&str]) {
+    let mut missing = Vec::new();
+    for _ in 0..120 {
+        let jobs = namespace.train_jobs().list(&ListParams::default()).await.expect("lists").items;
+        let found = |name: &str| jobs.iter().find(|job| job.metadata.name.as_deref() == Some(name));
+        missing = all().map(|(framework, state)| (format!("{framework}-{state}"), state)).collect();
+        missing.retain(|(name, _)| !but.contains(&name.as_str()));
+        missing.retain(|(name, state)| !found(name).is_some_and(|job| is(job, state)));
+        if missing.is_empty() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    for (name, _) in &missing {
+        let set = namespace.job_sets().get_opt(name).await.ok().flatten();
+        println!("{name}: {:#}", set.map(|set| set.data["status"].clone()).unwrap_or_default());
+        let job = namespace.train_jobs().get(name).await.expect("is there");
+        println!("{:#}", job.data["status"]);
+    }
+    panic!("not as they should be: {missing:?}");
 }
 
 /// Lets a TrainJob run to its end.
@@ -200,13 +231,13 @@ async fn goes_on(namespace: &Namespace, framework: &str, state: &str) {
     let name = format!("{framework}-{state}");
     if state == "suspended" {
         namespace.merge(&namespace.train_jobs(), &name, &json!({ "spec": { "suspend": false } })).await;
-        runs(namespace, &name).await;
+        is_in(namespace, &name, "running").await;
     }
     if matches!(state, "running" | "suspended" | "resumed") {
         namespace.end_pods(&name).await;
-        is_as_it_should_be(namespace, &name, "complete").await;
+        is_in(namespace, &name, "complete").await;
     } else {
-        is_as_it_should_be(namespace, &name, state).await;
+        is_in(namespace, &name, state).await;
     }
 }
 
@@ -231,12 +262,10 @@ async fn from_upstream_and_back() {
     }
     for (framework, state) in all().filter(|(_, state)| *state == "resumed") {
         let name = format!("{framework}-{state}");
-        is_as_it_should_be(&namespace, &name, "suspended").await;
+        is_in(&namespace, &name, "suspended").await;
         namespace.merge(&jobs, &name, &json!({ "spec": { "suspend": false } })).await;
     }
-    for (framework, state) in all() {
-        is_as_it_should_be(&namespace, &format!("{framework}-{state}"), state).await;
-    }
+    all_are_in_theirs(&namespace, &STUCK).await;
     let before = at_rest(&namespace).await;
     println!("upstream's controller runs {} TrainJobs with {} objects", all().count(), before.len());
 
@@ -245,9 +274,7 @@ async fn from_upstream_and_back() {
     cluster.start_controller().await;
     let after = at_rest(&namespace).await;
     compare(&before, &after, &CURED);
-    for (framework, state) in all() {
-        is_as_it_should_be(&namespace, &format!("{framework}-{state}"), state).await;
-    }
+    all_are_in_theirs(&namespace, &[]).await;
     let half = |number: usize| all().enumerate().filter(move |(at, _)| at % 2 == number).map(|(_, it)| it);
     for (framework, state) in half(0) {
         goes_on(&namespace, framework, state).await;
@@ -265,7 +292,7 @@ async fn from_upstream_and_back() {
     // What has ended stays so.
     for (framework, state) in half(0) {
         let end = if state == "failed" { "failed" } else { "complete" };
-        is_as_it_should_be(&namespace, &format!("{framework}-{state}"), end).await;
+        is_in(&namespace, &format!("{framework}-{state}"), end).await;
     }
     drop(peer);
     println!("given back, and the other half gone on to its end");

@@ -68,8 +68,8 @@ pub(crate) const WATCHED: usize = 7;
 
 impl Cluster {
     /// The cluster that `TRAINMASTER_LIVE_KUBECONFIG` names, else a control plane of our own with this project's
-    /// controller, and nobody who runs JobSets: their status changes where a step says so. With `webhooks` its API server asks
-    /// the controller.
+    /// controller, which its API server asks by webhooks, and nobody who runs JobSets: their status changes where a step
+    /// says so.
     pub(crate) async fn find() -> Cluster {
         if let Some(path) = std::env::var_os("TRAINMASTER_LIVE_KUBECONFIG") {
             let kubeconfig = Kubeconfig::read_from(path).expect("the kubeconfig can be read");
@@ -79,7 +79,7 @@ impl Cluster {
             return Cluster::of(client, None).await;
         }
         let charts = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts");
-        let crds = vec![charts.join("trainmaster/files/crds")];
+        let crds = vec![charts.join("trainmaster/crds")];
         let options = Options { manifests: crds, crds: Crd::ALL.to_vec(), ..Options::api_server_only() };
         let control_plane = ControlPlane::start(&options).unwrap_or_else(|error| panic!("{error}"));
         let client = control_plane.client(ADMIN).await.expect("makes a client");

@@ -84,6 +84,36 @@ async fn what_a_queue_gave_a_trainjob_can_be_taken_back() {
 }
 
 #[tokio::test]
+async fn a_trainjob_with_volume_claims_that_waited_is_resumed() {
+    let cluster = Cluster::shared().await;
+    let namespace = cluster.namespace("claims").await;
+    let claim = json!({
+        "metadata": { "name": "initializer" },
+        "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } },
+    });
+    namespace
+        .create_runtime("plain", |it| {
+            super::support::endless(it);
+            let template = &mut it["spec"]["template"]["spec"];
+            template["volumeClaimPolicies"] = json!([{ "templates": [claim] }]);
+            template["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["nodeName"] = json!("node-0");
+            let mounts = json!([{ "name": "initializer", "mountPath": "/workspace" }]);
+            template["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = mounts;
+        })
+        .await;
+    namespace.create_job("held", |job| job["spec"]["suspend"] = json!(true)).await;
+    namespace.once_is("held", "Suspended").await;
+    namespace.job_set("held").await;
+    namespace.merge(&namespace.train_jobs(), "held", &json!({ "spec": { "suspend": false } })).await;
+    let set = namespace
+        .once("is resumed", &namespace.job_sets(), "held", |it| it.data["spec"]["suspend"] == json!(false))
+        .await;
+    assert_eq!(set.data["spec"]["volumeClaimPolicies"][0]["templates"][0]["metadata"]["name"], "initializer");
+    let job = namespace.train_jobs().get("held").await.expect("is there");
+    assert_eq!(condition(&job, "Blocked"), None);
+}
+
+#[tokio::test]
 async fn trainjobs_that_fail_for_ever_hold_up_nobody_and_tell_it_once() {
     const BAD: usize = 60;
     let cluster = Cluster::start(&api_server()).await;

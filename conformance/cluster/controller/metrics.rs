@@ -26,6 +26,7 @@ fn read(address: &str) -> BTreeMap<String, f64> {
 }
 
 #[tokio::test]
+#[allow(clippy::float_cmp, reason = "counts are whole numbers")]
 async fn what_became_of_trainjobs_is_counted_under_upstreams_names() {
     let cluster = Cluster::without_controller(&api_server());
     let config = cluster.control_plane.folder().join("controller.yaml");

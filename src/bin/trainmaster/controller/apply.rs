@@ -56,13 +56,51 @@ pub(super) async fn apply(attempt: &mut Attempt<'_>, child: &Child) -> Result<()
 
 /// Applies the child; returns it as it is stored.
 async fn write(shared: &Shared, child: &Child, at: At<'_>) -> Result<Value, Error> {
-    match shared.cluster.apply(at, &child.object).await {
-        Err(error) if child.exists && error.is_invalid() => {
-            take_out_first(shared, child, at).await?.ok_or(error)
+    let refused = match shared.cluster.apply(at, &child.object).await {
+        Err(error) if child.exists && error.is_invalid() => error,
+        answer => return answer,
+    };
+    let Some(live) = shared.cluster.get(at).await? else { return Err(refused) };
+    let filled = filled_in(&child.object, &live);
+    if filled != child.object {
+        return shared.cluster.apply(at, &filled).await;
+    }
+    take_out_first(shared, child, at, &live).await?.ok_or(refused)
+}
+
+/// The object with what a webhook has filled in where it was made: in lists that are applied as a whole it would be lost,
+/// and what may not change would change.
+fn filled_in(object: &Value, live: &Value) -> Value {
+    let mut object = object.clone();
+    let (Some(Value::Object(spec)), Some(live)) = (object.get_mut("spec"), live.get("spec")) else {
+        return object;
+    };
+    for (name, value) in spec.iter_mut().filter(|(_, value)| value.is_array()) {
+        if let Some(stored) = live.get(name).filter(|stored| extends(stored, value, 0)) {
+            *value = stored.clone();
         }
-        answer => answer,
+    }
+    object
+}
+
+/// Whether `more` is `less` with further fields. Lists of named items are merged, and left as they are.
+fn extends(more: &Value, less: &Value, depth: usize) -> bool {
+    match (more, less) {
+        _ if depth > MAX_DEPTH => false,
+        (Value::Object(more), Value::Object(less)) => less.iter().all(|(name, less)| {
+            more.get(name).map_or_else(|| is_empty(less), |more| extends(more, less, depth + 1))
+        }),
+        (Value::Array(more), Value::Array(less)) => {
+            more.len() == less.len()
+                && !less.iter().any(|it| it["name"].is_string())
+                && more.iter().zip(less).all(|(more, less)| extends(more, less, depth + 1))
+        }
+        (more, less) => more == less,
     }
 }
+
+/// Deepest level that is looked at; the API server takes nothing deeper.
+const MAX_DEPTH: usize = 128;
 
 /// What we have applied of the child: known, or read.
 async fn applied(shared: &Shared, child: &Child, at: At<'_>) -> Result<Option<owned::Digest>, Error> {
@@ -79,14 +117,18 @@ async fn applied(shared: &Shared, child: &Child, at: At<'_>) -> Result<Option<ow
 
 /// Takes out what is to go, then applies the child. An API server that takes the last entry out of a map by an apply
 /// leaves a null in its place, and refuses what it has made itself, for ever. `None` if nothing is to go.
-async fn take_out_first(shared: &Shared, child: &Child, at: At<'_>) -> Result<Option<Value>, Error> {
-    let Some(object) = shared.cluster.get(at).await? else { return Ok(None) };
+async fn take_out_first(
+    shared: &Shared,
+    child: &Child,
+    at: At<'_>,
+    object: &Value,
+) -> Result<Option<Value>, Error> {
     let gvk = &child.reference.gvk;
     let schemas = api::schemas();
     let ty = schemas.kind(&gvk.api_version, &gvk.kind).map(|ty| schemas.typed(ty));
-    let Some(before) = owned::owned(&object, FIELD_MANAGER, ty) else { return Ok(None) };
+    let Some(before) = owned::owned(object, FIELD_MANAGER, ty) else { return Ok(None) };
     let mut paths = Vec::new();
-    gone(&before, &child.object, &object, "", &mut paths);
+    gone(&before, &child.object, object, "", &mut paths);
     if paths.is_empty() {
         return Ok(None);
     }
@@ -142,6 +184,18 @@ fn is_empty(value: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_webhook_filled_in_is_kept_and_named_items_are_merged() {
+        let object = json!({"spec": {"claims": [{"templates": [{"a": {}, "b": 1}]}], "jobs": [{"name": "one"}], "c": [1]}});
+        let live = json!({"spec": {
+            "claims": [{"templates": [{"b": 1}], "retention": {"whenDeleted": "Delete"}}],
+            "jobs": [{"name": "one", "more": 1}], "c": [2],
+        }});
+        let mut expected = object.clone();
+        expected["spec"]["claims"] = live["spec"]["claims"].clone();
+        assert_eq!(filled_in(&object, &live), expected);
+    }
 
     #[test]
     fn what_goes_is_what_was_ours_alone() {
