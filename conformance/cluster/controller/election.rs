@@ -6,7 +6,7 @@ use std::process::Command;
 use kube::api::ListParams;
 use serde_json::{Value, json};
 
-use super::support::{Cluster, WEBHOOKS, api_server};
+use super::support::{Cluster, METRICS, WEBHOOKS, api_server};
 use crate::support::{chain, eventually, objects};
 use crate::testbed::{CONTROLLER, Process};
 
@@ -21,7 +21,9 @@ fn start(cluster: &Cluster) -> Process {
     fs::write(&config, CONFIG).expect("writes");
     let mut command = Command::new(env!("CARGO_BIN_EXE_trainmaster"));
     command.arg("controller").arg("--kubeconfig").arg(control_plane.kubeconfig(CONTROLLER));
-    command.args(["--health-bind-address", "127.0.0.1:0", WEBHOOKS, "0", "--config"]).arg(config);
+    command
+        .args(["--health-bind-address", "127.0.0.1:0", WEBHOOKS, "0", METRICS, "0", "--config"])
+        .arg(config);
     control_plane.run("replica", command).unwrap_or_else(|error| panic!("{}", chain(&error)))
 }
 

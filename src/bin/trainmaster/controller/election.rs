@@ -97,22 +97,30 @@ impl Election {
 
     /// Gives the Lease back, so that nobody has to wait until it has run out.
     pub(super) async fn resign(&mut self) {
+        // A renewal that was under way when this process was told to stop may still arrive in between.
         let resigned = async {
-            let found = self.leases.get_opt(&self.settings.name).await?;
-            let Some(mut lease) = found.filter(|it| holder(it) == Some(&self.identity)) else {
-                return Ok(());
-            };
-            let spec = lease.spec.get_or_insert_default();
-            spec.holder_identity = Some(String::new());
-            spec.lease_duration_seconds = Some(1);
-            spec.renew_time = Some(MicroTime(Timestamp::now()));
-            self.leases.replace(&self.settings.name, &PostParams::default(), &lease).await.map(drop)
+            loop {
+                match self.give_back().await {
+                    Err(kube::Error::Api(status)) if status.is_conflict() => {}
+                    ended => return ended,
+                }
+            }
         };
         match timeout(RESIGN_LIMIT, resigned).await {
             Ok(Ok(())) => tracing::info!("gave the Lease back"),
             Ok(Err(error)) => tracing::warn!(error = %Chain(&error), "cannot give the Lease back"),
             Err(_) => tracing::warn!("the Lease: no answer in time"),
         }
+    }
+
+    async fn give_back(&self) -> Result<(), kube::Error> {
+        let found = self.leases.get_opt(&self.settings.name).await?;
+        let Some(mut lease) = found.filter(|it| holder(it) == Some(&self.identity)) else { return Ok(()) };
+        let spec = lease.spec.get_or_insert_default();
+        spec.holder_identity = Some(String::new());
+        spec.lease_duration_seconds = Some(1);
+        spec.renew_time = Some(MicroTime(Timestamp::now()));
+        self.leases.replace(&self.settings.name, &PostParams::default(), &lease).await.map(drop)
     }
 
     async fn attempt(&mut self) -> Result<Holder, kube::Error> {
