@@ -2,6 +2,7 @@
 //!
 //! | folder | what goes in | what comes out |
 //! |---|---|---|
+//! | `admission/` | an object, what it was before, what else exists | `expected.txt`: what admission answers |
 //! | `check/` | `policy.yaml` | `expected.txt`: everything that `trainmaster check` says of it |
 //! | `render/` | objects, policies | `expected.yaml`: what would be applied; `expected.txt`: what is said about it |
 //! | `status/` | objects, the time | `expected.yaml`: the TrainJob's status |
@@ -20,6 +21,7 @@
 
 mod support;
 
+mod admission;
 mod again;
 mod check;
 mod codes;

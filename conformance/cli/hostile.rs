@@ -16,7 +16,7 @@ const PEAK: u64 = 512 << 20;
 /// Messages about one bad file.
 const TALK: usize = 2 << 20;
 /// By when even a slow machine is done: what has not ended by then hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 const RUNTIME: &str = "\
 apiVersion: trainer.kubeflow.org/v1alpha1

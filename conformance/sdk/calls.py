@@ -9,6 +9,7 @@ import contextlib
 import copy
 import faulthandler
 import io
+import json
 import logging
 import os
 import pathlib
@@ -275,6 +276,16 @@ class Training(unittest.TestCase):
         self.assertLessEqual({it.name for it in sdk().list_jobs()}, before)
 
 
+def refused(call):
+    """Why the API server refuses what is called."""
+    try:
+        call()
+    except RuntimeError as error:
+        assert error.__cause__.status == 403, error.__cause__
+        return json.loads(error.__cause__.body)["message"]
+    raise AssertionError("was not refused")
+
+
 def volume():
     """A volume for the runtime's claim: nobody provisions one."""
     spec = {"capacity": {"storage": "20Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/none"}}
@@ -300,6 +311,19 @@ class Trouble(unittest.TestCase):
         self.assertEqual(sdk().wait_for_job_status(name, {"Failed"}, timeout=LIMIT).status, "Failed")
         condition = next(it for it in train_job(name)["status"]["conditions"] if it["type"] == "Failed")
         self.assertEqual(condition["reason"], "DeadlineExceeded")
+
+    def test_what_cannot_be_is_refused_with_its_field_and_reason(self):
+        reserved = CustomTrainer(func=hello, env={"PET_NNODES": "9"})
+        message = refused(lambda: sdk().train(trainer=reserved))
+        self.assertIn("spec.trainer.env: Invalid value", message)
+        self.assertIn("must not have reserved envs, invalid envs configured: [PET_NNODES]", message)
+        # A job that the runtime has not is added, and has no containers.
+        options = [patch({"a": "b"}, "worker")]
+        message = refused(lambda: sdk().train(trainer=CustomTrainer(func=hello), options=options))
+        self.assertIn("spec.replicatedJobs[0].template.spec.template.spec.containers: Required value", message)
+        tune = BuiltinTrainer(TorchTuneConfig(num_nodes=2))
+        message = refused(lambda: sdk().train("torchtune-llama3.2-1b", trainer=tune))
+        self.assertIn("spec.trainer.numNodes: Invalid value: 2: must be 1 for llama3_2/1B model", message)
 
     def test_an_event_says_why_nothing_starts(self):
         CUSTOM.create_namespaced_custom_object("jobset.x-k8s.io", "v1alpha2", NAMESPACE, "jobsets", {

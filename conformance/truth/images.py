@@ -61,13 +61,14 @@ def version(name):
 
 
 def build(name):
-    """Builds the image, and those under it, where they are not in the cache. One at a time on a machine."""
-    if folder(name).exists():
-        return
+    """Builds the image, and those under it, where they are not in the cache."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for layer in reversed(ancestry(name)):
+    for layer in reversed(ancestry(name)):
+        if folder(layer).exists():
+            continue
+        # Another run may build the same one; then it is waited for.
+        with (CACHE / f"{layer}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
             if not folder(layer).exists():
                 build_apart(layer)
 

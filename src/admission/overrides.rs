@@ -53,7 +53,7 @@ impl Review<'_> {
                 self.container(container, &path, &targets);
                 let has_env = !list(container, &["env"]).is_empty();
                 if field == "containers" && ROLES.contains(&name(container)) && has_env {
-                    let detail = "is set by the TrainJob's trainer or initializer and not by an override";
+                    let detail = "the environment of this container is for the TrainJob's trainer or initializer to set";
                     self.wrong(&path.field("env"), name(container), detail);
                 }
             }

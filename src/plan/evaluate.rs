@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use serde_json::{Map, Value};
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 /// A plan's failure; boxed, since it is large and rare.
 pub(crate) type Failure = Box<Diagnostic>;
@@ -50,14 +50,22 @@ pub(crate) fn holds<'s, 'p: 's>(
     condition.map_or(Ok(true), |expr| truth(expr, scope, budget))
 }
 
+/// The value of an expression, an optional replaced by what is in it.
+fn present<'s, 'p: 's>(
+    expr: &'s Expr,
+    scope: &Scope<'s, 'p>,
+    budget: &mut Budget,
+) -> Result<Option<Val<'s>>> {
+    expr.program.eval_present(scope, budget).map_err(|error| failed(expr, scope.fixed.policy, &error))
+}
+
 /// The value of an expression as JSON; nothing for an absent optional.
 pub(crate) fn json<'s, 'p: 's>(
     expr: &'s Expr,
     scope: &Scope<'s, 'p>,
     budget: &mut Budget,
 ) -> Result<Option<Value>> {
-    let value = expr.program.eval_present(scope, budget);
-    match value.map_err(|error| failed(expr, scope.fixed.policy, &error))? {
+    match present(expr, scope, budget)? {
         Some(value) => value.to_json(budget).map_err(|error| wrong_with(expr, error.code(), error.message())),
         None => Ok(None),
     }
@@ -152,6 +160,57 @@ pub(crate) fn hole<'s, 'p: 's>(
     })
 }
 
+/// Loops over what does not change while they run.
+#[derive(Clone, Copy)]
+pub(crate) struct Steady<'s, 'p> {
+    pub(crate) fixed: &'s Fixed<'p>,
+    pub(crate) draft: &'s Draft,
+}
+
+/// What is done in one run of loops, with the values of their variables, outermost first.
+type OnRun<'f> = &'f mut dyn FnMut(&[Val<'_>], &mut Budget) -> Result<()>;
+
+impl Steady<'_, '_> {
+    /// Calls `on_run` for each run of `loops`: once for none.
+    pub(crate) fn each(&self, loops: &[Loop], budget: &mut Budget, on_run: OnRun<'_>) -> Result<()> {
+        self.within(loops, &[], &mut vec![MAX_RUNS; loops.len()], budget, on_run)
+    }
+
+    /// The same within the run of outer loops; each loop may run as often as `left` says.
+    fn within(
+        &self,
+        loops: &[Loop],
+        outer: &[Val<'_>],
+        left: &mut [usize],
+        budget: &mut Budget,
+        on_run: OnRun<'_>,
+    ) -> Result<()> {
+        let (Some((each, loops)), Some((left, left_within))) = (loops.split_first(), left.split_first_mut())
+        else {
+            return on_run(outer, budget);
+        };
+        let scope = Scope::of(self.fixed).with_draft(self.draft).with_values(outer);
+        let Some(Val::List(list)) = present(&each.items, &scope, budget)? else {
+            return Err(wrong(&each.items, "this must be a list"));
+        };
+        let there = |item| match item {
+            Val::Optional(item) => item.map(Arc::unwrap_or_clone),
+            item => Some(item),
+        };
+        for (index, item) in list.iter().filter_map(there).enumerate() {
+            *left = left.checked_sub(1).ok_or_else(|| too_often(each))?;
+            let index = each.index.then(|| Val::Int(i64::try_from(index).unwrap_or(i64::MAX)));
+            let run: Vec<Val> = outer.iter().cloned().chain([item]).chain(index).collect();
+            self.within(loops, &run, left_within, budget, on_run)?;
+        }
+        Ok(())
+    }
+}
+
+fn too_often(each: &Loop) -> Failure {
+    wrong(&each.items, &format!("the loop would run more than {MAX_RUNS} times"))
+}
+
 /// The values of loop variables, run by run, outermost first: one run without any for no loops.
 pub(crate) fn runs(
     loops: &[Loop],
@@ -168,10 +227,7 @@ pub(crate) fn runs(
             let scope = if let Some(draft) = draft { scope.with_draft(draft) } else { scope };
             for (index, item) in items(each, &scope, budget)?.into_iter().enumerate() {
                 if next.len() == MAX_RUNS {
-                    return Err(wrong(
-                        &each.items,
-                        &format!("the loop would run more than {MAX_RUNS} times"),
-                    ));
+                    return Err(too_often(each));
                 }
                 let mut values: Vec<Value> = run.clone();
                 values.push(item);

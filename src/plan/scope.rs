@@ -135,11 +135,18 @@ pub(crate) struct Scope<'s, 'p> {
     pod_set: Option<&'s Value>,
     container: Option<&'s Value>,
     /// The values of loop variables, outermost first.
-    loops: &'s [Value],
+    loops: Loops<'s>,
     /// Where fresh random bytes come from, if an object is made.
     random: Option<Random<'s>>,
     /// Variables that read what rules change.
     variables: Cells<'s>,
+}
+
+/// The values of loop variables.
+#[derive(Clone, Copy)]
+enum Loops<'s> {
+    Json(&'s [Value]),
+    Values(&'s [Val<'s>]),
 }
 
 impl<'s, 'p: 's> Scope<'s, 'p> {
@@ -151,7 +158,7 @@ impl<'s, 'p: 's> Scope<'s, 'p> {
             whole: false,
             pod_set: None,
             container: None,
-            loops: &[],
+            loops: Loops::Json(&[]),
             random: None,
             variables: Cells::default(),
         }
@@ -171,7 +178,13 @@ impl<'s, 'p: 's> Scope<'s, 'p> {
 
     /// Within loops.
     pub(crate) fn with_loops(mut self, loops: &'s [Value]) -> Self {
-        self.loops = loops;
+        self.loops = Loops::Json(loops);
+        self
+    }
+
+    /// The same where what the loops go over stays as it is.
+    pub(crate) fn with_values(mut self, loops: &'s [Val<'s>]) -> Self {
+        self.loops = Loops::Values(loops);
         self
     }
 
@@ -220,7 +233,12 @@ impl<'s, 'p: 's> Bindings<'s> for Scope<'s, 'p> {
                 let Policy { resources, references, .. } = self.fixed.policy;
                 let first_loop = first_resource + resources.len() + references.len();
                 match slot {
-                    _ if slot >= first_loop => value(self.loops.get(slot - first_loop)),
+                    _ if slot >= first_loop => match self.loops {
+                        Loops::Json(values) => value(values.get(slot - first_loop)),
+                        Loops::Values(values) => {
+                            values.get(slot - first_loop).cloned().ok_or_else(|| unbound(slot))
+                        }
+                    },
                     _ if (first_variable..first_resource).contains(&slot) => {
                         self.variable(slot - first_variable, slot, budget)
                     }

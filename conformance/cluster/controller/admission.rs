@@ -11,17 +11,17 @@ use tokio::sync::OnceCell;
 
 use super::support::{Cluster, Namespace, api_server, ask, runtime, train_job};
 use crate::support::{chain, eventually};
-use crate::testbed::ADMIN;
+use crate::testbed::{ADMIN, Options};
 
 /// A control plane whose API server asks the controller on it.
 async fn shared() -> &'static Cluster {
     static SHARED: OnceCell<Cluster> = OnceCell::const_new();
-    SHARED.get_or_init(start).await
+    SHARED.get_or_init(async || start(&api_server()).await).await
 }
 
-/// Starts one.
-pub(super) async fn start() -> Cluster {
-    let cluster = Cluster::without_controller(&api_server());
+/// A control plane whose API server asks the controller on it, ready.
+pub(super) async fn start(options: &Options) -> Cluster {
+    let cluster = Cluster::without_controller(options);
     let flags = cluster.control_plane.webhook_flags().unwrap_or_else(|error| panic!("{}", chain(&error)));
     let mut cluster = cluster.with_flags(flags.each_ref().map(String::as_str));
     cluster.launch();

@@ -234,7 +234,7 @@ async fn refusal(api: &Api<DynamicObject>, value: Value) -> Option<String> {
 
 #[tokio::test]
 async fn with_webhooks_poison_is_refused_with_its_reason_or_becomes_of_it_what_did_without() {
-    let mut cluster = super::admission::start().await;
+    let mut cluster = super::admission::start(&api_server()).await;
     let namespace = cluster.namespace("poison").await;
     for poison in poisons() {
         let (runtime, job) = poison.objects();

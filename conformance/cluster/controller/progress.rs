@@ -68,7 +68,7 @@ async fn begin() -> (Cluster, Namespace, String) {
         "--feature-gates",
         "TrainJobStatus=true",
         "--status-bind-address",
-        "127.0.0.1:0",
+        ":0",
         "--certificate-overlap",
         "3",
     ];

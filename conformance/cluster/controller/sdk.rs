@@ -1,9 +1,10 @@
 //! The kubeflow Python SDK, unchanged, against the controller: `../../sdk/calls.py` has what its users do.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::support::Cluster;
+use super::admission;
 use crate::support::everything;
 use crate::testbed::{ADMIN, User, manifests};
 
@@ -17,9 +18,9 @@ const USER: &str = "scientist";
 #[tokio::test]
 async fn the_python_sdk_works_unchanged() {
     let Some(python) = std::env::var_os(PYTHON) else {
-        println!(
-            "SKIPPED: {PYTHON} is not set, so the Python SDK is not tried; `make sdk` installs it and tries it"
-        );
+        // Not by a macro: what those print is kept back.
+        let why = "so the Python SDK is not tried; `make sdk` installs it and tries it";
+        _ = writeln!(std::io::stderr(), "SKIPPED: {PYTHON} is not set, {why}");
         return;
     };
     let mut options = everything();
@@ -29,7 +30,7 @@ async fn the_python_sdk_works_unchanged() {
             .map(repository),
     );
     options.logs = Some(repository("conformance/sdk/pods.log"));
-    let cluster = Cluster::start(&options).await;
+    let cluster = admission::start(&options).await;
     let manager = manifests::read(&repository("charts/kustomize/manager.yaml")).expect("is YAML");
     let public: Vec<_> = manager.into_iter().filter(|it| it["metadata"]["name"] == PUBLIC).collect();
     manifests::apply(&cluster.client().await, &public).await.expect("applies");

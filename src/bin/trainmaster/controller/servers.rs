@@ -153,9 +153,16 @@ async fn listen(address: &str, what: &str) -> Result<Option<TcpListener>, Error>
     if matches!(address, "" | "0") {
         return Ok(None);
     }
-    let full = if address.starts_with(':') { format!("0.0.0.0{address}") } else { address.to_owned() };
     let failed = |error| Error::Listen(address.to_owned(), error);
-    let listener = TcpListener::bind(&full).await.map_err(failed)?;
+    let listener = if address.starts_with(':') {
+        // Of both kinds of addresses, where the machine has both.
+        match TcpListener::bind(format!("[::]{address}")).await {
+            Ok(listener) => listener,
+            Err(_) => TcpListener::bind(format!("0.0.0.0{address}")).await.map_err(failed)?,
+        }
+    } else {
+        TcpListener::bind(address).await.map_err(failed)?
+    };
     let address = listener.local_addr().map_err(failed)?;
     tracing::info!(%address, "answering {what}");
     Ok(Some(listener))
