@@ -119,8 +119,10 @@ pub(super) fn read_plain(text: &str) -> Scalar {
 
 /// Whether [`read_plain`] takes text for what it is.
 fn is_read_as_text(text: &str) -> bool {
-    let may_be_number = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-'));
-    !matches!(text, "true" | "false") && !(may_be_number && text.parse::<i64>().is_ok())
+    if text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-')) {
+        return text.parse::<i64>().is_err();
+    }
+    !matches!(text, "true" | "false")
 }
 
 /// Whether a name can follow a dot.
