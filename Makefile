@@ -4,7 +4,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 CACHE = $${TRAINMASTER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/trainmaster}
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz chaos cluster control-plane clean-cache schemas crds manifests sdk kueue image truth takeover
+.PHONY: help demo test bench fuzz chaos cluster control-plane clean-cache schemas crds manifests sdk kueue image truth takeover compare
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -42,6 +42,11 @@ bench: ## How long things take, and what they allocate
 sdk: ## The kubeflow Python SDK, unchanged, against the controller on a real control plane
 	@python=$$(conformance/sdk/python) && \
 	TRAINMASTER_SDK_PYTHON=$$python cargo test --quiet --test cluster -- sdk:: --nocapture
+
+compare: ## What the controller costs beside upstream's, on one control plane; COMPARE_JOBS (1000), COMPARE_UNRELATED (4000)
+	@cargo build --release --bin trainmaster
+	@TRAINMASTER_PROGRAM=$(abspath $(TARGET))/release/trainmaster \
+		cargo test --quiet --test cluster -- --ignored --nocapture --exact controller::compare::beside_upstream
 
 fuzz: ## Each fuzz target for FUZZ_SECONDS (60), with a nightly compiler and cargo-fuzz; fuzz/README.md
 	@fuzz/run $(FUZZ_TARGETS)

@@ -134,6 +134,23 @@ pub(crate) const BUILDS: &[Build] = &[
         ],
     },
     Build {
+        folder: "upstream",
+        module: "github.com/kubeflow/trainer/v2",
+        version_package: None,
+        assets: &[
+            Asset::Program {
+                name: "upstream",
+                package: "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager",
+                seconds: 100,
+            },
+            Asset::Manifest {
+                name: "upstream-webhooks.yaml",
+                module: "github.com/kubeflow/trainer/v2",
+                path: "manifests/base/webhook/manifests.yaml",
+            },
+        ],
+    },
+    Build {
         folder: "upstream-chart",
         module: "github.com/kubeflow/trainer/v2",
         version_package: None,

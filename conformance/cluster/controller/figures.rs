@@ -20,12 +20,12 @@ const TOTAL: usize = 1000;
 const CONCURRENCY: usize = 16;
 
 /// Memory and processor time of a process.
-struct Usage {
-    mebibytes: f64,
-    cpu: Duration,
+pub(super) struct Usage {
+    pub(super) mebibytes: f64,
+    pub(super) cpu: Duration,
 }
 
-fn usage(id: u32) -> Usage {
+pub(super) fn usage(id: u32) -> Usage {
     let status = fs::read_to_string(format!("/proc/{id}/status")).expect("the process runs");
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("has memory");
     let kibibytes: f64 = resident.trim().trim_end_matches(" kB").parse().expect("is a number");
@@ -42,9 +42,10 @@ fn times(log: &str, text: &str) -> Vec<Timestamp> {
     lines.filter_map(|line| line["timestamp"].as_str()?.parse().ok()).collect()
 }
 
-async fn at_once<F: Future<Output = ()>>(work: impl Fn(usize) -> F) -> Duration {
+/// Does `work` for each number below `total`, many at a time.
+pub(super) async fn at_once<F: Future<Output = ()>>(total: usize, work: impl Fn(usize) -> F) -> Duration {
     let started = Instant::now();
-    stream::iter(0..TOTAL).for_each_concurrent(CONCURRENCY, work).await;
+    stream::iter(0..total).for_each_concurrent(CONCURRENCY, work).await;
     started.elapsed()
 }
 
@@ -63,7 +64,7 @@ async fn bare_client(from: &Namespace, to: &Namespace) -> Duration {
     let pin = applied(&from.config_maps(), "job-0-runtime-snapshot", "v1", "ConfigMap").await;
     let (sets, maps) = (to.job_sets(), to.config_maps());
     let params = PatchParams::apply("bare").force();
-    at_once(async |number| {
+    at_once(TOTAL, async |number| {
         for (api, object, name) in
             [(&maps, &pin, format!("job-{number}-runtime-snapshot")), (&sets, &set, format!("job-{number}"))]
         {
@@ -89,7 +90,7 @@ async fn figures() {
 
     cluster.kill_controller();
     let jobs = namespace.train_jobs();
-    at_once(async |number| {
+    at_once(TOTAL, async |number| {
         let mut job = train_job(&format!("job-{number}"));
         job["spec"]["trainer"] = json!({ "numNodes": 4, "command": ["torchrun", "train.py"] });
         jobs.create(&PostParams::default(), &object(job)).await.expect("creates");
@@ -125,7 +126,8 @@ async fn figures() {
     }]);
     for (jobs, conditions) in [(&running, &json!([])), (&ended, &json!([])), (&ended, &completed)] {
         let counters = json!({ "replicatedJobsStatus": jobs, "conditions": conditions, "restarts": 0, "restartsCountTowardsMax": 0 });
-        at_once(async |number| namespace.job_set_status(&format!("job-{number}"), &counters).await).await;
+        at_once(TOTAL, async |number| namespace.job_set_status(&format!("job-{number}"), &counters).await)
+            .await;
         settle().await;
     }
     let complete = async || {
@@ -143,7 +145,7 @@ async fn figures() {
     settle().await;
     println!("{TOTAL} TrainJobs, after a restart: {:.1} MiB", usage(cluster.controller().id()).mebibytes);
     let maps = bare.config_maps();
-    at_once(async |number| {
+    at_once(TOTAL, async |number| {
         for part in 0..4 {
             let name = format!("unrelated-{number}-{part}");
             let map = json!({

@@ -3,6 +3,8 @@
 mod admission;
 mod away;
 mod chaos;
+mod compare;
+mod compared;
 mod election;
 mod figures;
 mod life;
