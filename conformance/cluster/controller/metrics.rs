@@ -57,7 +57,9 @@ async fn what_became_of_trainjobs_is_counted_under_upstreams_names() {
         let found = numbers.get(name).copied();
         found.unwrap_or_else(|| panic!("{name} is missing in {numbers:#?}"))
     };
-    let is = |name: &str, wanted: f64| assert!((of(name) - wanted).abs() < 0.5, "{name}: {} is not {wanted}", of(name));
+    let is = |name: &str, wanted: f64| {
+        assert!((of(name) - wanted).abs() < 0.5, "{name}: {} is not {wanted}", of(name))
+    };
     let controller = "controller=\"trainjob_controller\"";
     let queue = format!("name=\"trainjob_controller\",{controller}");
     let looked: f64 = ["success", "error", "requeue", "requeue_after"]
