@@ -58,7 +58,7 @@ chaos: ## 300 TrainJobs under 300 kills, a bad network and restarts of the API s
 	@TRAINMASTER_CHAOS=$${CHAOS:-300,300} cargo test --test cluster -- controller::chaos --nocapture --test-threads=1
 
 kueue: ## TrainJobs in a queue of Kueue: quota, flavors, preemption, on a real control plane
-	@cargo test --quiet --test cluster kueue -- --nocapture
+	@cargo test --quiet --test cluster kueue -- --ignored --nocapture
 
 truth: ## TrainJobs with the real frameworks, as root; conformance/truth/README.md. One of them: truth-torch, truth-mpi ...
 	@cargo build --quiet --bin trainmaster

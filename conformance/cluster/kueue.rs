@@ -19,6 +19,7 @@ const KINDS: [&str; 6] = ["trainjob", "workload", "clusterqueue", "localqueue", 
 const QUEUE: &str = "queue";
 
 #[tokio::test]
+#[ignore = "builds Kueue, which takes minutes: make kueue"]
 async fn jobs_wait_for_quota_run_in_the_flavor_give_way_and_come_back() {
     let Some(queued) = Queued::start("kueue", "1").await else { return };
     let namespace = &queued.namespace;
@@ -58,6 +59,7 @@ async fn jobs_wait_for_quota_run_in_the_flavor_give_way_and_come_back() {
 }
 
 #[tokio::test]
+#[ignore = "builds Kueue, which takes minutes: make kueue"]
 async fn the_pods_of_each_framework_are_those_that_were_counted() {
     let Some(queued) = Queued::start("kueue-frameworks", "100").await else { return };
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/trainmaster/runtimes");

@@ -17,6 +17,8 @@ pub(crate) struct Build {
     pub(crate) module: &'static str,
     /// The package that is told the version, where a program must report one that clients can parse.
     pub(crate) version_package: Option<&'static str>,
+    /// Whether only those ask for it who name it: no part of `make test`.
+    pub(crate) on_demand: bool,
     pub(crate) assets: &'static [Asset],
 }
 
@@ -33,12 +35,14 @@ pub(crate) const BUILDS: &[Build] = &[
         folder: "etcd",
         module: "go.etcd.io/etcd/server/v3",
         version_package: None,
+        on_demand: false,
         assets: &[Asset::Program { name: "etcd", package: "go.etcd.io/etcd/server/v3", seconds: 60 }],
     },
     Build {
         folder: "kubernetes",
         module: "k8s.io/kubernetes",
         version_package: Some("k8s.io/component-base/version"),
+        on_demand: false,
         assets: &[
             Asset::Program {
                 name: "kube-apiserver",
@@ -61,6 +65,7 @@ pub(crate) const BUILDS: &[Build] = &[
         folder: "jobset",
         module: "sigs.k8s.io/jobset",
         version_package: None,
+        on_demand: false,
         assets: &[
             Asset::Program { name: "jobset", package: "sigs.k8s.io/jobset", seconds: 80 },
             Asset::Manifest {
@@ -80,12 +85,14 @@ pub(crate) const BUILDS: &[Build] = &[
         folder: "kwok",
         module: "sigs.k8s.io/kwok",
         version_package: None,
+        on_demand: false,
         assets: &[Asset::Program { name: "kwok", package: "sigs.k8s.io/kwok/cmd/kwok", seconds: 80 }],
     },
     Build {
         folder: "podgroups",
         module: "volcano.sh/volcano",
         version_package: None,
+        on_demand: false,
         assets: &[
             Asset::Manifest {
                 name: "scheduler-plugins-podgroup-crd.yaml",
@@ -103,22 +110,14 @@ pub(crate) const BUILDS: &[Build] = &[
         folder: "helm",
         module: "helm.sh/helm/v4",
         version_package: None,
+        on_demand: false,
         assets: &[Asset::Program { name: "helm", package: "helm.sh/helm/v4/cmd/helm", seconds: 170 }],
-    },
-    Build {
-        folder: "peer",
-        module: "github.com/kubeflow/trainer/v2",
-        version_package: None,
-        assets: &[Asset::Program {
-            name: "peer",
-            package: "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager",
-            seconds: 100,
-        }],
     },
     Build {
         folder: "kueue",
         module: "sigs.k8s.io/kueue",
         version_package: None,
+        on_demand: true,
         assets: &[
             Asset::Program { name: "kueue", package: "sigs.k8s.io/kueue/cmd/kueue", seconds: 260 },
             Asset::Manifest {
@@ -137,6 +136,7 @@ pub(crate) const BUILDS: &[Build] = &[
         folder: "upstream",
         module: "github.com/kubeflow/trainer/v2",
         version_package: None,
+        on_demand: true,
         assets: &[
             Asset::Program {
                 name: "upstream",
@@ -154,6 +154,7 @@ pub(crate) const BUILDS: &[Build] = &[
         folder: "upstream-chart",
         module: "github.com/kubeflow/trainer/v2",
         version_package: None,
+        on_demand: false,
         assets: &[Asset::Manifest {
             name: "upstream-chart",
             module: "github.com/kubeflow/trainer/v2",
@@ -216,9 +217,9 @@ impl Asset {
     }
 }
 
-/// Every program and manifest of the table.
+/// Every program and manifest of the table, but for those that are built on demand.
 pub(crate) fn all() -> Vec<&'static str> {
-    BUILDS.iter().flat_map(|build| build.assets).map(Asset::name).collect()
+    BUILDS.iter().filter(|build| !build.on_demand).flat_map(|build| build.assets).map(Asset::name).collect()
 }
 
 /// The asset called `name`, and the build that makes it.

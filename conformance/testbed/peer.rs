@@ -16,7 +16,7 @@ impl ControlPlane {
     /// Starts upstream's controller, which is built first if it must be. It works as soon as it has listed everything;
     /// its webhooks answer, but nobody is told to ask them. The CRDs must be there.
     pub(crate) fn start_peer(&self) -> Result<Process, Error> {
-        self.assets.ensure(&["peer"])?;
+        self.assets.ensure(&["upstream"])?;
         self.write_serving_certificate(&self.group.temporary(PEER).join(JOBSET_CERTIFICATES))?;
         let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(Error::Port)?;
         let port = listener.local_addr().map_err(Error::Port)?.port();
@@ -32,7 +32,7 @@ impl ControlPlane {
         });
         let path = self.folder().join("peer.json");
         write_private(&path, &format!("{config:#}\n")).map_err(Error::Write)?;
-        let mut command = Command::new(self.assets.path("peer")?);
+        let mut command = Command::new(self.assets.path("upstream")?);
         command.arg("--config").arg(path).arg("--kubeconfig").arg(self.kubeconfig(PEER));
         self.run(PEER, command)
     }
