@@ -58,7 +58,7 @@ async fn what_became_of_trainjobs_is_counted_under_upstreams_names() {
         found.unwrap_or_else(|| panic!("{name} is missing in {numbers:#?}"))
     };
     let is = |name: &str, wanted: f64| {
-        assert!((of(name) - wanted).abs() < 0.5, "{name}: {} is not {wanted}", of(name))
+        assert!((of(name) - wanted).abs() < 0.5, "{name}: {} is not {wanted}", of(name));
     };
     let controller = "controller=\"trainjob_controller\"";
     let queue = format!("name=\"trainjob_controller\",{controller}");
