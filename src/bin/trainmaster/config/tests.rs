@@ -28,8 +28,8 @@ metrics: {bindAddress: ':8443', secureServing: true}
 health: {healthProbeBindAddress: ':8082', readinessEndpointName: readyz, livenessEndpointName: healthz}
 controller:
   groupKindConcurrency:
-TrainJob.trainer.kubeflow.org: 5
-TrainingRuntime.trainer.kubeflow.org: 1
+    TrainJob.trainer.kubeflow.org: 5
+    TrainingRuntime.trainer.kubeflow.org: 1
 certManagement: {enable: true, webhookServiceName: s, webhookSecretName: t}
 clientConnection: {qps: 50, burst: 100}
 featureGates: {TrainJobStatus: false}
