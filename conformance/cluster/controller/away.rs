@@ -17,6 +17,8 @@ async fn what_went_of_a_running_trainjob_while_the_controller_was_away_is_made_a
     let namespace = cluster.namespace("away").await;
     namespace.create_runtime("gang", gang).await;
     namespace.create_runtime("edited", gang).await;
+    // Times of objects are whole seconds: the runtimes are older than what is pinned.
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
     let on =
         |runtime: &'static str| move |job: &mut Value| job["spec"]["runtimeRef"]["name"] = json!(runtime);
     for (name, runtime) in [("whole", "gang"), ("lacks", "gang"), ("pinned", "edited")] {

@@ -121,7 +121,7 @@ impl<'c> Attempt<'c> {
         has_all
     }
 
-    /// The runtime, unless it has changed since the TrainJob was pinned to it.
+    /// The runtime, if it has never changed and the TrainJob was pinned after it was made.
     fn runtime_as_pinned(&self) -> Option<Value> {
         // What parameters a ConfigMap gives is not known without reading it.
         if self.policies.config_maps().next().is_some() {
@@ -133,12 +133,9 @@ impl<'c> Attempt<'c> {
         let time = |object: &Value| -> Option<Timestamp> {
             object.pointer("/metadata/creationTimestamp")?.as_str()?.parse().ok()
         };
-        let is_as_created = runtime.pointer("/metadata/generation") == Some(&Value::from(1));
-        let last = if is_as_created { time(&runtime)? } else { changed(&runtime)? };
-        let pinned = time(pin)?;
-        // Times are whole seconds.
-        let is_older = if is_as_created { last <= pinned } else { last < pinned };
-        is_older.then_some(runtime)
+        // Later changes bear no time that can be relied on: one that only removes fields is noted by none of their managers.
+        let is_as_made = runtime.pointer("/metadata/generation") == Some(&Value::from(1));
+        (is_as_made && time(&runtime)? <= time(pin)?).then_some(runtime)
     }
 
     /// All that was planned is there.
@@ -266,11 +263,6 @@ impl<'c> Attempt<'c> {
         };
         (problem, failure.again(trouble.tries, age, chance(self.key)))
     }
-}
-
-/// When somebody has last changed an object's fields.
-fn changed(object: &Value) -> Option<Timestamp> {
-    object.pointer("/metadata/managedFields/0/time")?.as_str()?.parse().ok()
 }
 
 /// Refuses an object with a quantity that no program can read; an API server stores them.

@@ -268,9 +268,7 @@ fn reduced(object: &Value, role: Role) -> String {
             let mut tree = object.clone();
             if let Some(Value::Object(metadata)) = tree.get_mut("metadata") {
                 metadata.remove("resourceVersion");
-                if let Some(fields) = metadata.remove("managedFields") {
-                    metadata.insert("managedFields".to_owned(), json!([{ "time": newest(&fields) }]));
-                }
+                metadata.remove("managedFields");
             }
             if let Value::Object(object) = &mut tree {
                 object.remove("apiVersion");
@@ -279,10 +277,4 @@ fn reduced(object: &Value, role: Role) -> String {
             tree.to_string()
         }
     }
-}
-
-/// When a field was last changed by anybody, as the managers' entries tell; they are times of one form, so the greatest
-/// text is the newest.
-fn newest(managed_fields: &Value) -> Option<&str> {
-    managed_fields.as_array()?.iter().filter_map(|entry| entry["time"].as_str()).max()
 }
